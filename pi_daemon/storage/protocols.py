@@ -1,0 +1,155 @@
+"""What the engine knows of storage: a repository of sessions, and the log of one session.
+
+A session is named by a SessionRef. Files are the default behind these protocols (`files`), memory
+serves `persist: never` and tests (`memory`); one conformance suite runs over both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from pi_daemon.session.head import Damage, Head, Header
+
+
+class SessionRef(Struct, frozen=True):
+    """Names one session. `location` is opaque to the engine: a real path for files."""
+
+    session_id: str
+    location: str
+
+
+class Loaded(Struct):
+    """A session as storage found it.
+
+    `heads` are in file order, duplicates included. `read_only` says why nothing may be appended
+    (the protocol shows it), or is None. `migrates` is True for a version 1 or 2 file whose first
+    append will rewrite it as version 3.
+    """
+
+    ref: SessionRef
+    header: Header
+    heads: list[Head]
+    damage: list[Damage]
+    read_only: str | None = None
+    migrates: bool = False
+
+
+class Written(Struct, frozen=True):
+    """Where a batch went. `offsets[i]` is the place of line i; `durability` what is promised for it.
+
+    `foreign` are the heads of entries that another process had written before ours, in file order,
+    `damage` what was wrong between them. Empty when nobody else wrote.
+    """
+
+    offsets: list[int]
+    durability: str
+    foreign: list[Head] = []
+    damage: list[Damage] = []
+
+
+class Foreign(Struct, frozen=True):
+    """What a look at the file found that we didn't write. `replaced`: it is not the file we knew."""
+
+    heads: list[Head] = []
+    damage: list[Damage] = []
+    replaced: bool = False
+
+
+class SessionSummary(Struct, frozen=True):
+    """What a listing shows of a session that need not be open. Times are ISO 8601 with ms and Z."""
+
+    ref: SessionRef
+    cwd: str
+    name: str | None
+    parent_session: str | None
+    created: str
+    modified: str
+    message_count: int
+    first_message: str
+    size: int
+
+
+class CheckReport(Struct, frozen=True):
+    """`opens` is False where session/open would refuse without `recover: "skip"`."""
+
+    path: str
+    session_id: str | None
+    entry_count: int
+    opens: bool
+    damage: list[Damage]
+
+
+class RepairReport(Struct, frozen=True):
+    """`original_kept_at` is None where nothing needed repair and nothing was written."""
+
+    path: str
+    original_kept_at: str | None
+    dropped: list[Damage]
+
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) from the loop's thread."""
+
+
+class SessionLog(Protocol):
+    """The append-only lines of one session. One owner calls it; calls are not made concurrently,
+    but for `read`."""
+
+    @property
+    def ref(self) -> SessionRef: ...
+
+    @property
+    def persisted(self) -> bool:
+        """False while the lines are in memory alone."""
+
+    async def append(self, lines: Sequence[bytes], *, synced: bool, persist: bool) -> Written:
+        """Append `lines` (no newline in them) as one batch.
+
+        `persist=False` on a log that isn't persisted keeps them in memory (durability "memory");
+        `persist=True` writes everything kept so far, exclusively, before them.
+        Raises StorageFailed (nothing of the batch counts), SessionFailed after a failed fsync,
+        ReadOnly, SessionExists where the file appeared meanwhile.
+        """
+
+    async def look(self) -> Foreign:
+        """Read what others have appended since we last looked. Writes nothing."""
+
+    async def read(self, heads: Sequence[Head]) -> list[bytes]:
+        """The lines of `heads`, as stored (a version 1 or 2 entry: as migrated). Raises StorageFailed
+        where the file is gone or isn't the one the heads came from."""
+
+    async def close(self) -> None: ...
+
+
+class Repository(Protocol):
+    """Where sessions live."""
+
+    async def create(self, header: Header, lines: Sequence[bytes] = (), *, persist: bool) -> tuple[Loaded, SessionLog]:
+        """A new session with these lines. `persist=False` reserves {cwd, id} and writes nothing yet.
+        Raises SessionExists, StorageFailed."""
+
+    async def find(self, session_id: str) -> SessionRef:
+        """Raises SessionNotFound, AmbiguousSession, InvalidParams for an id that is no id."""
+
+    async def ref(self, path: str) -> SessionRef:
+        """Raises SessionNotFound, OutsideRoot, SessionCorrupted for a file that is no session."""
+
+    async def open(self, ref: SessionRef, *, recover: bool = False) -> tuple[Loaded, SessionLog]:
+        """Raises SessionNotFound, SessionCorrupted, StorageFailed."""
+
+    async def copy(self, source: SessionRef, header: Header) -> tuple[Loaded, SessionLog]:
+        """A new session: every line of `source` byte for byte under a new header (a version 1 or 2
+        source: its lines as migrated). Raises as create and open do."""
+
+    async def list(self, cwd: str | None, progress: Progress | None = None) -> list[SessionSummary]:
+        """Newest activity first; files that can't be read are left out."""
+
+    async def delete(self, ref: SessionRef) -> str | None:
+        """To the trash; where it went, if that is known. Raises SessionNotFound, StorageFailed."""
+
+    async def check(self, path: str) -> CheckReport: ...
+
+    async def repair(self, path: str) -> RepairReport: ...
