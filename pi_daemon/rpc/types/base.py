@@ -1,0 +1,76 @@
+"""The base of all wire types, and the values that several of them share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+__all__ = ["UNSET", "Json", "Options", "Raw", "Unset", "UnsetType", "Wire"]
+
+Unset: TypeAlias = UnsetType
+Json: TypeAlias = Any
+"""A JSON value that the daemon passes on as it is."""
+
+
+class Wire(Struct, rename="camel", kw_only=True):
+    """A JSON object of the protocol. Members it doesn't name are ignored, as LSP has it."""
+
+
+Durability: TypeAlias = Literal["memory", "written", "synced"]
+Persist: TypeAlias = Literal["firstAssistant", "firstMessage", "immediate", "never"]
+Cause: TypeAlias = Literal["append", "move", "compact", "external", "reload"]
+Filter: TypeAlias = Literal["default", "noTools", "userOnly", "labeledOnly", "all"]
+
+
+class Options(Wire):
+    """What a session can be set to. A member that is absent is left as it is; null means the default."""
+
+    context_window: int | None | UnsetType = UNSET
+    durability: Literal["written", "synced"] | None | UnsetType = UNSET
+    auto_compact: bool | None | UnsetType = UNSET
+    summarizer: str | None | UnsetType = UNSET
+    reserve_tokens: int | None | UnsetType = UNSET
+    keep_recent_tokens: int | None | UnsetType = UNSET
+
+
+class Model(Wire):
+    """The model that the path has selected."""
+
+    provider: str
+    model_id: str
+
+
+class DamageInfo(Wire):
+    """One thing that is wrong with a session file. `line` counts from 1; `offset` and `length` are bytes."""
+
+    kind: str
+    message: str
+    line: int | None = None
+    offset: int | None = None
+    length: int | None = None
+    entry_ids: list[str] = []
+
+
+class Origin(Wire):
+    """The client that caused a change."""
+
+    client_id: str
+    name: str
+
+
+class TreeNode(Wire, omit_defaults=True):
+    """One entry as a tree shows it. `preview` is at most 120 characters of text: never images, thinking or
+    whole arguments. `role` only for messages, `label` only where there is one. `child_count` counts what the
+    filter shows. `run`: with `fold`, how many entries this straight stretch stands for."""
+
+    id: str
+    parent_id: str | None
+    type: str
+    role: str | UnsetType = UNSET
+    preview: str
+    label: str | UnsetType = UNSET
+    timestamp: str
+    child_count: int
+    on_path: bool
+    run: int | UnsetType = UNSET

@@ -1,0 +1,71 @@
+"""initialize, shutdown, exit and the `$/` messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from pi_daemon.rpc.types.base import Wire
+
+PROTOCOL_VERSION = 1
+
+
+class ClientInfo(Wire):
+    name: str
+    version: str | UnsetType = UNSET
+
+
+class PiDaemonInitialize(Wire):
+    """What a client may say beside LSP's own. `token` is wanted on TCP and WebSocket; `summarizer` offers to
+    answer `summarizer/summarize`."""
+
+    protocol_version: int | UnsetType = UNSET
+    token: str | UnsetType = UNSET
+    summarizer: bool | UnsetType = UNSET
+
+
+class InitializationOptions(Wire):
+    pi_daemon: PiDaemonInitialize | None | UnsetType = UNSET
+
+
+class InitializeParams(Wire):
+    """LSP's own; the daemon reads these members of it."""
+
+    process_id: int | None | UnsetType = UNSET
+    client_info: ClientInfo | None | UnsetType = UNSET
+    initialization_options: InitializationOptions | None | UnsetType = UNSET
+    capabilities: dict[str, Any] | UnsetType = UNSET
+
+
+class ServerInfo(Wire):
+    name: str
+    version: str
+
+
+class PiDaemonCapabilities(Wire):
+    """`limits` are in the unit of their name; `features` name what this daemon can do (absent: it can't)."""
+
+    protocol_version: int
+    daemon_id: str
+    client_id: str
+    features: dict[str, dict[str, Any]]
+    limits: dict[str, int]
+    sessions_dir: str
+
+
+class Experimental(Wire):
+    pi_daemon: PiDaemonCapabilities
+
+
+class ServerCapabilities(Wire):
+    experimental: Experimental
+
+
+class InitializeResult(Wire):
+    capabilities: ServerCapabilities
+    server_info: ServerInfo
+
+
+class Empty(Wire):
+    """No members."""
