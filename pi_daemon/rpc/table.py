@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from pi_daemon.rpc.types import entries as e
-from pi_daemon.rpc.types import lifecycle as l
+from pi_daemon.rpc.types import lifecycle as life
 from pi_daemon.rpc.types import notifications as n
 from pi_daemon.rpc.types import sessions as s
 
@@ -33,30 +33,102 @@ _SESSION = ("sessionNotFound", "sessionCorrupted", "ambiguousSession")
 _WRITE = (*_SESSION, "readOnly", "storageFailed", "sessionFailed", "writerBusy")
 
 METHODS: dict[str, Method] = {
-    "session/create": Method(s.CreateParams, s.SessionState, "Make a session, open it and subscribe to it.", ("sessionExists", "storageFailed")),
-    "session/open": Method(s.OpenParams, s.SessionState, "Open a session and subscribe to it.", (*_SESSION, "outsideRoot", "storageFailed")),
-    "session/configure": Method(s.ConfigureParams, s.SessionState, "Change what a session is set to.", _SESSION),
-    "session/close": Method(s.SessionParams, l.Empty, "Unsubscribe, and free the writer when nobody else is there.", ("storageFailed",)),
+    "session/create": Method(
+        s.CreateParams,
+        s.SessionState,
+        "Make a session, open it and subscribe to it.",
+        ("sessionExists", "storageFailed"),
+    ),
+    "session/open": Method(
+        s.OpenParams,
+        s.SessionState,
+        "Open a session and subscribe to it.",
+        (*_SESSION, "outsideRoot", "storageFailed"),
+    ),
+    "session/configure": Method(
+        s.ConfigureParams, s.SessionState, "Change what a session is set to.", _SESSION
+    ),
+    "session/close": Method(
+        s.SessionParams,
+        life.Empty,
+        "Unsubscribe, and free the writer when nobody else is there.",
+        ("storageFailed",),
+    ),
     "session/list": Method(s.ListParams, s.ListResult, "The sessions there are, newest activity first."),
-    "session/delete": Method(s.SessionParams, s.DeleteResult, "Move a session to the trash; refused while another client has it open.", (*_SESSION, "busy", "storageFailed")),
-    "session/append": Method(e.AppendParams, e.AppendResult, "Append entries; the leaf moves to the last one.", (*_WRITE, "entryNotFound", "leafMoved", "duplicateEntry", "invalidEntry")),
-    "session/entries": Method(e.EntriesParams, e.EntriesResult, "Entries as they are stored, in file order.", (*_SESSION, "entryNotFound")),
+    "session/delete": Method(
+        s.SessionParams,
+        s.DeleteResult,
+        "Move a session to the trash; refused while another client has it open.",
+        (*_SESSION, "busy", "storageFailed"),
+    ),
+    "session/append": Method(
+        e.AppendParams,
+        e.AppendResult,
+        "Append entries; the leaf moves to the last one.",
+        (*_WRITE, "entryNotFound", "leafMoved", "duplicateEntry", "invalidEntry"),
+    ),
+    "session/entries": Method(
+        e.EntriesParams,
+        e.EntriesResult,
+        "Entries as they are stored, in file order.",
+        (*_SESSION, "entryNotFound"),
+    ),
     "session/tree": Method(e.TreeParams, e.TreeResult, "The tree as a flat list of nodes.", _SESSION),
-    "session/path": Method(e.PathOfParams, e.PathResult, "The entries from the root to a leaf.", (*_SESSION, "entryNotFound")),
-    "session/compare": Method(e.CompareParams, e.CompareResult, "Where two entries' paths part.", (*_SESSION, "entryNotFound")),
-    "session/context": Method(e.ContextParams, e.ContextResult, "What the model is sent at a leaf.", (*_SESSION, "entryNotFound")),
-    "session/moveLeaf": Method(e.MoveLeafParams, e.MoveLeafResult, "Move the leaf: the next append goes there. No file changes without a summary or a label.", (*_WRITE, "entryNotFound", "leafMoved", "summarizerFailed")),
-    "session/fork": Method(s.ForkParams, s.SessionState, "A new session from a path or the whole tree of this one.", (*_SESSION, "entryNotFound", "sessionExists", "storageFailed")),
-    "session/label": Method(e.LabelParams, e.ChangeResult, "Label an entry, or clear its label.", (*_WRITE, "entryNotFound")),
+    "session/path": Method(
+        e.PathOfParams, e.PathResult, "The entries from the root to a leaf.", (*_SESSION, "entryNotFound")
+    ),
+    "session/compare": Method(
+        e.CompareParams, e.CompareResult, "Where two entries' paths part.", (*_SESSION, "entryNotFound")
+    ),
+    "session/context": Method(
+        e.ContextParams, e.ContextResult, "What the model is sent at a leaf.", (*_SESSION, "entryNotFound")
+    ),
+    "session/moveLeaf": Method(
+        e.MoveLeafParams,
+        e.MoveLeafResult,
+        "Move the leaf: the next append goes there. No file changes without a summary or a label.",
+        (*_WRITE, "entryNotFound", "leafMoved", "summarizerFailed"),
+    ),
+    "session/fork": Method(
+        s.ForkParams,
+        s.SessionState,
+        "A new session from a path or the whole tree of this one.",
+        (*_SESSION, "entryNotFound", "sessionExists", "storageFailed"),
+    ),
+    "session/label": Method(
+        e.LabelParams, e.ChangeResult, "Label an entry, or clear its label.", (*_WRITE, "entryNotFound")
+    ),
     "session/rename": Method(e.RenameParams, e.ChangeResult, "Name the session.", _WRITE),
-    "session/editContext": Method(e.EditContextParams, e.ChangeResult, "Replace or omit what an entry contributes to the context.", (*_WRITE, "entryNotFound", "invalidEntry")),
-    "session/stats": Method(s.SessionParams, s.StatsResult, "Messages, tool calls, tokens and cost of a session.", _SESSION),
-    "session/check": Method(s.PathParams, s.CheckResult, "The damage of a file that need not be open.", ("sessionNotFound", "outsideRoot", "storageFailed")),
-    "session/repair": Method(s.PathParams, s.RepairResult, "Rewrite a damaged file without what can't be read; the original is kept.", ("sessionNotFound", "sessionCorrupted", "outsideRoot", "busy", "storageFailed")),
-    "session/subscribe": Method(s.SubscribeParams, s.SubscribeResult, "Hear of every change from now on, and catch up with what was missed.", _SESSION),
+    "session/editContext": Method(
+        e.EditContextParams,
+        e.ChangeResult,
+        "Replace or omit what an entry contributes to the context.",
+        (*_WRITE, "entryNotFound", "invalidEntry"),
+    ),
+    "session/stats": Method(
+        s.SessionParams, s.StatsResult, "Messages, tool calls, tokens and cost of a session.", _SESSION
+    ),
+    "session/check": Method(
+        s.PathParams,
+        s.CheckResult,
+        "The damage of a file that need not be open.",
+        ("sessionNotFound", "outsideRoot", "storageFailed"),
+    ),
+    "session/repair": Method(
+        s.PathParams,
+        s.RepairResult,
+        "Rewrite a damaged file without what can't be read; the original is kept.",
+        ("sessionNotFound", "sessionCorrupted", "outsideRoot", "busy", "storageFailed"),
+    ),
+    "session/subscribe": Method(
+        s.SubscribeParams,
+        s.SubscribeResult,
+        "Hear of every change from now on, and catch up with what was missed.",
+        _SESSION,
+    ),
     "session/unsubscribe": Method(s.SessionParams, s.UnsubscribeResult, "Hear no more of a session."),
-    "daemon/status": Method(l.Empty, s.StatusResult, "What the daemon is doing."),
-    "daemon/stop": Method(s.StopParams, l.Empty, "Stop the daemon for everybody."),
+    "daemon/status": Method(life.Empty, s.StatusResult, "What the daemon is doing."),
+    "daemon/stop": Method(s.StopParams, life.Empty, "Stop the daemon for everybody."),
 }
 
 NOTIFICATIONS: dict[str, Notification] = {
@@ -65,8 +137,12 @@ NOTIFICATIONS: dict[str, Notification] = {
     "session/compacted": Notification(n.Compacted, "A compaction was appended."),
     "session/labelChanged": Notification(n.LabelChanged, "An entry's label was set or cleared."),
     "session/renamed": Notification(n.Renamed, "The session's name was set or cleared."),
-    "session/replaced": Notification(n.Replaced, "The file was rewritten or replaced; this is a new instance."),
-    "session/damaged": Notification(n.Damaged, "Damage was found, or acknowledged entries are gone from the file."),
+    "session/replaced": Notification(
+        n.Replaced, "The file was rewritten or replaced; this is a new instance."
+    ),
+    "session/damaged": Notification(
+        n.Damaged, "Damage was found, or acknowledged entries are gone from the file."
+    ),
     "session/failed": Notification(n.Failed, "A write failed for good; the session takes no more appends."),
     "session/deleted": Notification(n.Deleted, "The session was deleted."),
     "session/resync": Notification(n.Resync, "Notifications were left out."),
@@ -74,6 +150,11 @@ NOTIFICATIONS: dict[str, Notification] = {
 }
 
 LIFECYCLE: dict[str, Method] = {
-    "initialize": Method(l.InitializeParams, l.InitializeResult, "LSP's own; the first request of a connection.", ("unauthorized", "versionMismatch")),
-    "shutdown": Method(l.Empty, type(None), "Ends the connection, never a shared daemon."),
+    "initialize": Method(
+        life.InitializeParams,
+        life.InitializeResult,
+        "LSP's own; the first request of a connection.",
+        ("unauthorized", "versionMismatch"),
+    ),
+    "shutdown": Method(life.Empty, type(None), "Ends the connection, never a shared daemon."),
 }

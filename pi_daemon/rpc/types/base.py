@@ -13,7 +13,7 @@ Json: TypeAlias = Any
 """A JSON value that the daemon passes on as it is."""
 
 
-class Wire(Struct, rename="camel", kw_only=True):
+class Wire(Struct, rename="camel"):
     """A JSON object of the protocol. Members it doesn't name are ignored, as LSP has it."""
 
 
@@ -23,7 +23,7 @@ Cause: TypeAlias = Literal["append", "move", "compact", "external", "reload"]
 Filter: TypeAlias = Literal["default", "noTools", "userOnly", "labeledOnly", "all"]
 
 
-class Options(Wire):
+class Options(Wire, kw_only=True):
     """What a session can be set to. A member that is absent is left as it is; null means the default."""
 
     context_window: int | None | UnsetType = UNSET
@@ -34,14 +34,14 @@ class Options(Wire):
     keep_recent_tokens: int | None | UnsetType = UNSET
 
 
-class Model(Wire):
+class Model(Wire, kw_only=True):
     """The model that the path has selected."""
 
     provider: str
     model_id: str
 
 
-class DamageInfo(Wire):
+class DamageInfo(Wire, kw_only=True):
     """One thing that is wrong with a session file. `line` counts from 1; `offset` and `length` are bytes."""
 
     kind: str
@@ -52,14 +52,14 @@ class DamageInfo(Wire):
     entry_ids: list[str] = []
 
 
-class Origin(Wire):
+class Origin(Wire, kw_only=True):
     """The client that caused a change."""
 
     client_id: str
     name: str
 
 
-class TreeNode(Wire, omit_defaults=True):
+class TreeNode(Wire, kw_only=True, omit_defaults=True):
     """One entry as a tree shows it. `preview` is at most 120 characters of text: never images, thinking or
     whole arguments. `role` only for messages, `label` only where there is one. `child_count` counts what the
     filter shows. `run`: with `fold`, how many entries this straight stretch stands for."""

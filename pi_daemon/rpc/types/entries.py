@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from pi_daemon.rpc.types.base import Durability, Filter, Model, Raw, TreeNode, Wire
 
 
-class AppendParams(Wire):
+class AppendParams(Wire, kw_only=True):
     """`entries` are drafts: an entry without `parentId` and `timestamp`, `id` optional. Several form a chain.
     `parent_id` absent: under the leaf; null: as a root."""
 
@@ -19,13 +19,13 @@ class AppendParams(Wire):
     expected_leaf_id: str | None | UnsetType = UNSET
 
 
-class AppendedEntry(Wire):
+class AppendedEntry(Wire, kw_only=True):
     id: str
     parent_id: str | None
     timestamp: str
 
 
-class AppendResult(Wire):
+class AppendResult(Wire, kw_only=True):
     """`raced`: another process had written to the file before these entries. `should_compact` is null while no
     context window is known."""
 
@@ -38,7 +38,7 @@ class AppendResult(Wire):
     should_compact: bool | None
 
 
-class EntriesParams(Wire):
+class EntriesParams(Wire, kw_only=True):
     """`ids` or `since` (exclusive), or neither: from the first. `limit` is at most 10,000, which is also the default."""
 
     session_id: str
@@ -48,7 +48,7 @@ class EntriesParams(Wire):
     work_done_token: str | int | UnsetType = UNSET
 
 
-class EntriesResult(Wire):
+class EntriesResult(Wire, kw_only=True):
     """In file order. `next_since` where there is more."""
 
     entries: list[Raw]
@@ -57,7 +57,7 @@ class EntriesResult(Wire):
     next_since: str | UnsetType = UNSET
 
 
-class TreeParams(Wire):
+class TreeParams(Wire, kw_only=True):
     """`fold` joins straight stretches of the tree into their last entry."""
 
     session_id: str
@@ -67,7 +67,7 @@ class TreeParams(Wire):
     work_done_token: str | int | UnsetType = UNSET
 
 
-class TreeResult(Wire):
+class TreeResult(Wire, kw_only=True):
     """Flat: parents before their children, siblings by time. A hidden entry's children hang under its nearest
     visible ancestor."""
 
@@ -77,25 +77,25 @@ class TreeResult(Wire):
     next_cursor: str | UnsetType = UNSET
 
 
-class PathOfParams(Wire):
+class PathOfParams(Wire, kw_only=True):
     """`leaf_id` absent: the session's leaf; null: before the first entry."""
 
     session_id: str
     leaf_id: str | None | UnsetType = UNSET
 
 
-class PathResult(Wire):
+class PathResult(Wire, kw_only=True):
     entry_ids: list[str]
     leaf_id: str | None
 
 
-class CompareParams(Wire):
+class CompareParams(Wire, kw_only=True):
     session_id: str
     a: str
     b: str
 
 
-class CompareResult(Wire):
+class CompareResult(Wire, kw_only=True):
     """`a` and `b`: the entries of each path after the common ancestor, root first."""
 
     ancestor_id: str | None
@@ -103,7 +103,7 @@ class CompareResult(Wire):
     b: list[str]
 
 
-class ContextParams(Wire):
+class ContextParams(Wire, kw_only=True):
     """`agent`: as the agent holds them; `llm`: as a provider is sent them. `repair` leaves out tool results without
     a call and answers calls without a result as aborted."""
 
@@ -113,7 +113,7 @@ class ContextParams(Wire):
     pairing: Literal["report", "repair"] = "report"
 
 
-class Problem(Wire):
+class Problem(Wire, kw_only=True):
     """`resultWithoutCall` or `callWithoutResult`: a provider would refuse this request."""
 
     kind: Literal["resultWithoutCall", "callWithoutResult"]
@@ -121,7 +121,7 @@ class Problem(Wire):
     tool_call_id: str
 
 
-class ContextResult(Wire):
+class ContextResult(Wire, kw_only=True):
     """`sources[i]` is the entry that `messages[i]` comes from."""
 
     messages: list[Raw]
@@ -134,7 +134,7 @@ class ContextResult(Wire):
     problems: list[Problem]
 
 
-class MoveLeafParams(Wire):
+class MoveLeafParams(Wire, kw_only=True):
     """`entry_id` null: before the first entry. `before` moves to the parent of a user or custom message and gives
     its text as `editorText`. `summary` appends a branch summary with that text at the target. `label` labels the
     summary if there is one, else the target."""
@@ -149,7 +149,7 @@ class MoveLeafParams(Wire):
     expected_leaf_id: str | None | UnsetType = UNSET
 
 
-class MoveLeafResult(Wire):
+class MoveLeafResult(Wire, kw_only=True):
     leaf_id: str | None
     previous_leaf_id: str | None
     summary_entry_id: str | UnsetType = UNSET
@@ -157,7 +157,7 @@ class MoveLeafResult(Wire):
     revision: int
 
 
-class LabelParams(Wire):
+class LabelParams(Wire, kw_only=True):
     """null or an empty `label` clears."""
 
     session_id: str
@@ -165,18 +165,18 @@ class LabelParams(Wire):
     label: str | None
 
 
-class RenameParams(Wire):
+class RenameParams(Wire, kw_only=True):
     """An empty `name` clears."""
 
     session_id: str
     name: str
 
 
-class Replacement(Wire):
+class Replacement(Wire, kw_only=True):
     content: Raw
 
 
-class EditContextParams(Wire):
+class EditContextParams(Wire, kw_only=True):
     """`replacement` null omits the target from the context, from here on, on this path."""
 
     session_id: str
@@ -184,6 +184,6 @@ class EditContextParams(Wire):
     replacement: Replacement | None
 
 
-class ChangeResult(Wire):
+class ChangeResult(Wire, kw_only=True):
     entry_id: str
     revision: int

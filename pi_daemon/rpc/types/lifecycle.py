@@ -11,12 +11,12 @@ from pi_daemon.rpc.types.base import Wire
 PROTOCOL_VERSION = 1
 
 
-class ClientInfo(Wire):
+class ClientInfo(Wire, kw_only=True):
     name: str
     version: str | UnsetType = UNSET
 
 
-class PiDaemonInitialize(Wire):
+class PiDaemonInitialize(Wire, kw_only=True):
     """What a client may say beside LSP's own. `token` is wanted on TCP and WebSocket; `summarizer` offers to
     answer `summarizer/summarize`."""
 
@@ -25,11 +25,11 @@ class PiDaemonInitialize(Wire):
     summarizer: bool | UnsetType = UNSET
 
 
-class InitializationOptions(Wire):
+class InitializationOptions(Wire, kw_only=True):
     pi_daemon: PiDaemonInitialize | None | UnsetType = UNSET
 
 
-class InitializeParams(Wire):
+class InitializeParams(Wire, kw_only=True):
     """LSP's own; the daemon reads these members of it."""
 
     process_id: int | None | UnsetType = UNSET
@@ -38,12 +38,12 @@ class InitializeParams(Wire):
     capabilities: dict[str, Any] | UnsetType = UNSET
 
 
-class ServerInfo(Wire):
+class ServerInfo(Wire, kw_only=True):
     name: str
     version: str
 
 
-class PiDaemonCapabilities(Wire):
+class PiDaemonCapabilities(Wire, kw_only=True):
     """`limits` are in the unit of their name; `features` name what this daemon can do (absent: it can't)."""
 
     protocol_version: int
@@ -54,18 +54,18 @@ class PiDaemonCapabilities(Wire):
     sessions_dir: str
 
 
-class Experimental(Wire):
+class Experimental(Wire, kw_only=True):
     pi_daemon: PiDaemonCapabilities
 
 
-class ServerCapabilities(Wire):
+class ServerCapabilities(Wire, kw_only=True):
     experimental: Experimental
 
 
-class InitializeResult(Wire):
+class InitializeResult(Wire, kw_only=True):
     capabilities: ServerCapabilities
     server_info: ServerInfo
 
 
-class Empty(Wire):
+class Empty(Wire, kw_only=True):
     """No members."""

@@ -9,25 +9,25 @@ from msgspec import UNSET, UnsetType
 from pi_daemon.rpc.types.base import Cause, DamageInfo, Origin, Raw, TreeNode, Wire
 
 
-class SessionNotification(Wire):
+class SessionNotification(Wire, kw_only=True):
     session_id: str
     instance_id: str
     revision: int
     origin: Origin | None
 
 
-class LeafChanged(SessionNotification):
+class LeafChanged(SessionNotification, kw_only=True):
     leaf_id: str | None
     previous_leaf_id: str | None
     cause: Cause
 
 
-class Appended(SessionNotification):
+class Appended(SessionNotification, kw_only=True):
     entries: list[TreeNode]
     cause: Cause
 
 
-class Compacted(SessionNotification):
+class Compacted(SessionNotification, kw_only=True):
     """`tokens_after` is an estimate."""
 
     entry_id: str
@@ -38,42 +38,42 @@ class Compacted(SessionNotification):
     cause: Cause
 
 
-class LabelChanged(SessionNotification):
+class LabelChanged(SessionNotification, kw_only=True):
     target_id: str
     label: str | None
     entry_id: str
 
 
-class Renamed(SessionNotification):
+class Renamed(SessionNotification, kw_only=True):
     name: str | None
     entry_id: str
 
 
-class Replaced(SessionNotification):
+class Replaced(SessionNotification, kw_only=True):
     """The file isn't the one that was open: `instanceId` is the new one. Subscribe again."""
 
     reason: str
 
 
-class Damaged(SessionNotification):
+class Damaged(SessionNotification, kw_only=True):
     """`lost`: ids of entries that were acknowledged and are not in the file any more."""
 
     damage: list[DamageInfo]
     lost: list[str] | UnsetType = UNSET
 
 
-class Failed(SessionNotification):
+class Failed(SessionNotification, kw_only=True):
     """The session takes no more appends. `errno` is its name, such as EIO."""
 
     reason: str
     errno: str | None
 
 
-class Deleted(SessionNotification):
+class Deleted(SessionNotification, kw_only=True):
     trashed_to: str | UnsetType = UNSET
 
 
-class Resync(Wire):
+class Resync(Wire, kw_only=True):
     """Notifications were left out because the client did not read. Subscribe again, then `session/entries`."""
 
     session_id: str
@@ -81,7 +81,7 @@ class Resync(Wire):
     revision: int
 
 
-class ProgressValue(Wire, omit_defaults=True):
+class ProgressValue(Wire, kw_only=True, omit_defaults=True):
     """LSP's work done progress. `percentage` is 0 to 100."""
 
     kind: str
@@ -90,6 +90,6 @@ class ProgressValue(Wire, omit_defaults=True):
     percentage: int | UnsetType = UNSET
 
 
-class Progress(Wire):
+class Progress(Wire, kw_only=True):
     token: str | int
     value: ProgressValue

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from pi_daemon.rpc.types.base import DamageInfo, Durability, Model, Options, Persist, Raw, Wire
 
 
-class SessionState(Wire):
+class SessionState(Wire, kw_only=True):
     """An open session as it is now.
 
     `path` is null while `persisted` is false. `name` is null without a name. `context_tokens` is an estimate
@@ -35,7 +35,7 @@ class SessionState(Wire):
     editor_text: str | UnsetType = UNSET
 
 
-class SessionInfo(Wire):
+class SessionInfo(Wire, kw_only=True):
     """A session in a list. `modified` is the time of the last user or assistant message; times are ISO 8601 with
     milliseconds and Z; `size` is in bytes."""
 
@@ -53,7 +53,7 @@ class SessionInfo(Wire):
     persisted: bool
 
 
-class CreateParams(Wire):
+class CreateParams(Wire, kw_only=True):
     """`persist` says when the file is first written: with the first assistant message, the first user or assistant
     message, at once, or never."""
 
@@ -65,7 +65,7 @@ class CreateParams(Wire):
     options: Options | UnsetType = UNSET
 
 
-class OpenParams(Wire):
+class OpenParams(Wire, kw_only=True):
     """Exactly one of `session_id` and `path`."""
 
     session_id: str | UnsetType = UNSET
@@ -75,15 +75,15 @@ class OpenParams(Wire):
     options: Options | UnsetType = UNSET
 
 
-class ConfigureParams(Options):
+class ConfigureParams(Options, kw_only=True):
     session_id: str
 
 
-class SessionParams(Wire):
+class SessionParams(Wire, kw_only=True):
     session_id: str
 
 
-class ListParams(Wire):
+class ListParams(Wire, kw_only=True):
     """`cwd` keeps to the sessions whose header names it. `limit` is at most 1,000."""
 
     cwd: str | UnsetType = UNSET
@@ -92,18 +92,18 @@ class ListParams(Wire):
     work_done_token: str | int | UnsetType = UNSET
 
 
-class ListResult(Wire):
+class ListResult(Wire, kw_only=True):
     sessions: list[SessionInfo]
     next_cursor: str | UnsetType = UNSET
 
 
-class DeleteResult(Wire):
+class DeleteResult(Wire, kw_only=True):
     """`trashed_to` where the system tells it."""
 
     trashed_to: str | UnsetType = UNSET
 
 
-class ForkParams(Wire):
+class ForkParams(Wire, kw_only=True):
     """`path` copies the path to `entry_id` (the leaf, if absent), `tree` every line. `before` forks before a user or
     custom message and gives its text as `editorText`."""
 
@@ -115,11 +115,11 @@ class ForkParams(Wire):
     id: str | UnsetType = UNSET
 
 
-class PathParams(Wire):
+class PathParams(Wire, kw_only=True):
     path: str
 
 
-class CheckResult(Wire):
+class CheckResult(Wire, kw_only=True):
     """`opens` is false where session/open would refuse without `recover: "skip"`."""
 
     path: str
@@ -129,7 +129,7 @@ class CheckResult(Wire):
     damage: list[DamageInfo]
 
 
-class RepairResult(Wire):
+class RepairResult(Wire, kw_only=True):
     """`original_kept_at` is null where nothing had to be repaired and nothing was written."""
 
     path: str
@@ -137,7 +137,7 @@ class RepairResult(Wire):
     dropped: list[DamageInfo]
 
 
-class TokenTotals(Wire):
+class TokenTotals(Wire, kw_only=True):
     """Sums over the assistant messages of the file."""
 
     input: float
@@ -147,7 +147,7 @@ class TokenTotals(Wire):
     cost: float
 
 
-class StatsResult(Wire):
+class StatsResult(Wire, kw_only=True):
     """`context_share` is context_tokens over the context window, null while the window is unknown."""
 
     session_id: str
@@ -162,17 +162,17 @@ class StatsResult(Wire):
     revision: int
 
 
-class SubscribeSince(Wire):
+class SubscribeSince(Wire, kw_only=True):
     instance_id: str
     revision: int
 
 
-class SubscribeParams(Wire):
+class SubscribeParams(Wire, kw_only=True):
     session_id: str
     since: SubscribeSince | UnsetType = UNSET
 
 
-class SubscribeResult(Wire):
+class SubscribeResult(Wire, kw_only=True):
     """`fresh`: what lies between can't be replayed, read the session anew. Otherwise `events` are the notifications
     that were missed, `{method, params}`, oldest first."""
 
@@ -183,11 +183,11 @@ class SubscribeResult(Wire):
     events: list[Raw] | UnsetType = UNSET
 
 
-class UnsubscribeResult(Wire):
+class UnsubscribeResult(Wire, kw_only=True):
     status: Literal["unsubscribed", "notSubscribed", "notOpen"]
 
 
-class ClientStatus(Wire):
+class ClientStatus(Wire, kw_only=True):
     """`queued` counts messages not yet taken by the client, `queued_bytes` their bytes."""
 
     client_id: str
@@ -199,7 +199,7 @@ class ClientStatus(Wire):
     resyncs: int
 
 
-class OpenSessionStatus(Wire):
+class OpenSessionStatus(Wire, kw_only=True):
     session_id: str
     path: str | None
     revision: int
@@ -209,7 +209,7 @@ class OpenSessionStatus(Wire):
     persisted: bool
 
 
-class StatusResult(Wire):
+class StatusResult(Wire, kw_only=True):
     """`uptime` is in seconds, `memory` the resident bytes of the process."""
 
     version: str
@@ -224,7 +224,7 @@ class StatusResult(Wire):
     memory: int
 
 
-class StopParams(Wire):
+class StopParams(Wire, kw_only=True):
     """`drain`: let running requests finish and write sessions that are not written yet."""
 
     drain: bool = True
