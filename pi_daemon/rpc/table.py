@@ -45,9 +45,7 @@ METHODS: dict[str, Method] = {
         "Open a session and subscribe to it.",
         (*_SESSION, "outsideRoot", "storageFailed"),
     ),
-    "session/configure": Method(
-        s.ConfigureParams, s.SessionState, "Change what a session is set to.", _SESSION
-    ),
+    "session/configure": Method(s.ConfigureParams, s.SessionState, "Change what a session is set to.", _SESSION),
     "session/close": Method(
         s.SessionParams,
         life.Empty,
@@ -137,12 +135,8 @@ NOTIFICATIONS: dict[str, Notification] = {
     "session/compacted": Notification(n.Compacted, "A compaction was appended."),
     "session/labelChanged": Notification(n.LabelChanged, "An entry's label was set or cleared."),
     "session/renamed": Notification(n.Renamed, "The session's name was set or cleared."),
-    "session/replaced": Notification(
-        n.Replaced, "The file was rewritten or replaced; this is a new instance."
-    ),
-    "session/damaged": Notification(
-        n.Damaged, "Damage was found, or acknowledged entries are gone from the file."
-    ),
+    "session/replaced": Notification(n.Replaced, "The file was rewritten or replaced; this is a new instance."),
+    "session/damaged": Notification(n.Damaged, "Damage was found, or acknowledged entries are gone from the file."),
     "session/failed": Notification(n.Failed, "A write failed for good; the session takes no more appends."),
     "session/deleted": Notification(n.Deleted, "The session was deleted."),
     "session/resync": Notification(n.Resync, "Notifications were left out."),

@@ -127,9 +127,7 @@ class SessionLog(Protocol):
 class Repository(Protocol):
     """Where sessions live."""
 
-    async def create(
-        self, header: Header, lines: Sequence[bytes] = (), *, persist: bool
-    ) -> tuple[Loaded, SessionLog]:
+    async def create(self, header: Header, lines: Sequence[bytes] = (), *, persist: bool) -> tuple[Loaded, SessionLog]:
         """A new session with these lines. `persist=False` reserves {cwd, id} and writes nothing yet.
         Raises SessionExists, StorageFailed."""
 

@@ -26,12 +26,12 @@ Filter: TypeAlias = Literal["default", "noTools", "userOnly", "labeledOnly", "al
 class Options(Wire, kw_only=True):
     """What a session can be set to. A member that is absent is left as it is; null means the default."""
 
-    context_window: int | None | UnsetType = UNSET
-    durability: Literal["written", "synced"] | None | UnsetType = UNSET
-    auto_compact: bool | None | UnsetType = UNSET
-    summarizer: str | None | UnsetType = UNSET
-    reserve_tokens: int | None | UnsetType = UNSET
-    keep_recent_tokens: int | None | UnsetType = UNSET
+    context_window: int | UnsetType | None = UNSET
+    durability: Literal["written", "synced"] | UnsetType | None = UNSET
+    auto_compact: bool | UnsetType | None = UNSET
+    summarizer: str | UnsetType | None = UNSET
+    reserve_tokens: int | UnsetType | None = UNSET
+    keep_recent_tokens: int | UnsetType | None = UNSET
 
 
 class Model(Wire, kw_only=True):

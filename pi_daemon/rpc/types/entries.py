@@ -15,8 +15,8 @@ class AppendParams(Wire, kw_only=True):
 
     session_id: str
     entries: list[Raw]
-    parent_id: str | None | UnsetType = UNSET
-    expected_leaf_id: str | None | UnsetType = UNSET
+    parent_id: str | UnsetType | None = UNSET
+    expected_leaf_id: str | UnsetType | None = UNSET
 
 
 class AppendedEntry(Wire, kw_only=True):
@@ -81,7 +81,7 @@ class PathOfParams(Wire, kw_only=True):
     """`leaf_id` absent: the session's leaf; null: before the first entry."""
 
     session_id: str
-    leaf_id: str | None | UnsetType = UNSET
+    leaf_id: str | UnsetType | None = UNSET
 
 
 class PathResult(Wire, kw_only=True):
@@ -108,7 +108,7 @@ class ContextParams(Wire, kw_only=True):
     a call and answers calls without a result as aborted."""
 
     session_id: str
-    leaf_id: str | None | UnsetType = UNSET
+    leaf_id: str | UnsetType | None = UNSET
     format: Literal["agent", "llm"] = "agent"
     pairing: Literal["report", "repair"] = "report"
 
@@ -146,7 +146,7 @@ class MoveLeafParams(Wire, kw_only=True):
     instructions: str | UnsetType = UNSET
     summary: str | UnsetType = UNSET
     label: str | UnsetType = UNSET
-    expected_leaf_id: str | None | UnsetType = UNSET
+    expected_leaf_id: str | UnsetType | None = UNSET
 
 
 class MoveLeafResult(Wire, kw_only=True):

@@ -26,15 +26,15 @@ class PiDaemonInitialize(Wire, kw_only=True):
 
 
 class InitializationOptions(Wire, kw_only=True):
-    pi_daemon: PiDaemonInitialize | None | UnsetType = UNSET
+    pi_daemon: PiDaemonInitialize | UnsetType | None = UNSET
 
 
 class InitializeParams(Wire, kw_only=True):
     """LSP's own; the daemon reads these members of it."""
 
-    process_id: int | None | UnsetType = UNSET
-    client_info: ClientInfo | None | UnsetType = UNSET
-    initialization_options: InitializationOptions | None | UnsetType = UNSET
+    process_id: int | UnsetType | None = UNSET
+    client_info: ClientInfo | UnsetType | None = UNSET
+    initialization_options: InitializationOptions | UnsetType | None = UNSET
     capabilities: dict[str, Any] | UnsetType = UNSET
 
 
