@@ -39,7 +39,11 @@ class AppendResult(Wire, kw_only=True):
 
 
 class EntriesParams(Wire, kw_only=True):
-    """`ids` or `since` (exclusive), or neither: from the first. `limit` is at most 10,000, which is also the default."""
+    """`ids` or `since`, or neither: from the first entry.
+
+    `since`: the entry after which to begin.
+    `limit`: at most 10,000, which is also the default.
+    """
 
     session_id: str
     ids: list[str] | UnsetType = UNSET
@@ -104,8 +108,12 @@ class CompareResult(Wire, kw_only=True):
 
 
 class ContextParams(Wire, kw_only=True):
-    """`agent`: as the agent holds them; `llm`: as a provider is sent them. `repair` leaves out tool results without
-    a call and answers calls without a result as aborted."""
+    """What to project, and how.
+
+    `leaf_id`: absent: the session's leaf; null: before the first entry.
+    `format`: `agent`, messages as the agent holds them, or `llm`, as a provider is sent them.
+    `pairing`: `repair` leaves out tool results without a call, and answers calls without a result as aborted.
+    """
 
     session_id: str
     leaf_id: str | UnsetType | None = UNSET
