@@ -572,7 +572,7 @@ class Appended(TypedDict):
 
 
 class Compacted(TypedDict):
-    """`tokensAfter` is an estimate."""
+    """`tokensAfter` is an estimate, null where another process appended the compaction."""
 
     sessionId: str
     instanceId: str
@@ -581,7 +581,7 @@ class Compacted(TypedDict):
     entryId: str
     firstKeptEntryId: str | None
     tokensBefore: float
-    tokensAfter: int
+    tokensAfter: int | None
     retention: NotRequired[Json]
     cause: Literal["append", "compact", "external", "move", "reload"]
 

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct, inspect
 
 from pi_daemon.rpc import table
+from pi_daemon.rpc.types.base import wire_name
 
 _MEMBER = re.compile(r"^`(\w+)`: ")
 _SNAKE = re.compile(r"`([a-z]+(?:_[a-z]+)+)`")
@@ -46,12 +47,6 @@ class Protocol(Struct, frozen=True):
     """Every object of the protocol, each after the ones that it is made of."""
 
     objects: dict[str, Object]
-
-
-def wire_name(name: str) -> str:
-    """`session_id` as the wire has it, `sessionId`."""
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
 
 
 def wire_text(text: str) -> str:

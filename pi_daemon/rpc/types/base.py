@@ -13,6 +13,12 @@ Json: TypeAlias = Any
 """A JSON value that the daemon passes on as it is."""
 
 
+def wire_name(name: str) -> str:
+    """`session_id` as the wire has it, `sessionId`."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
 class Wire(Struct, rename="camel"):
     """A JSON object of the protocol. Members it doesn't name are ignored, as LSP has it."""
 

@@ -1,0 +1,89 @@
+"""One request that is being served."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from pi_daemon.rpc.types.notifications import Progress, ProgressValue
+
+if TYPE_CHECKING:
+    from pi_daemon.rpc.connection import Connection
+
+PROGRESS_SECONDS = 0.1
+"""The shortest time between two reports: more than ten a second nobody can read."""
+
+
+class Call:
+    """A request of `connection`. `id` is raw; `token` its workDoneToken; `holds` the sessions whose notifications
+    wait for its answer."""
+
+    __slots__ = (
+        "_reported",
+        "_started",
+        "_task",
+        "answered",
+        "cancelled",
+        "connection",
+        "holds",
+        "id",
+        "method",
+        "token",
+    )
+
+    def __init__(self, connection: Connection, id: bytes, method: str, token: str | int | None = None) -> None:
+        self.connection = connection
+        self.id = id
+        self.method = method
+        self.token = token
+        self.answered = False
+        self.cancelled = False
+        self.holds: list[str] = []
+        self._task: asyncio.Task[None] | None = None
+        self._started = False
+        self._reported = 0.0
+
+    def run(self, serving: Coroutine[Any, Any, None]) -> None:
+        """Serve it in a task of its own. Tasks begin in the order in which they were made."""
+        self._task = asyncio.get_running_loop().create_task(serving)
+
+    def begin(self) -> None:
+        """The first step of that task. Raises CancelledError where the client has changed its mind already."""
+        self._started = True
+        if self.cancelled:
+            raise asyncio.CancelledError
+
+    def cancel(self) -> None:
+        """At the client's wish. A task that is cancelled before its first step would never answer, hence `begin`."""
+        if not self.cancelled:
+            self.cancelled = True
+            if self._started:
+                self.abandon()
+
+    def abandon(self) -> None:
+        """Stop it; nobody waits for the answer."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def progress(self, message: str, done: int, total: int) -> None:
+        """Tell the client how far this is, about ten times a second; nothing without a token."""
+        now = monotonic()
+        if self.token is None or self.answered or now - self._reported < PROGRESS_SECONDS:
+            return
+        percentage = min(100, 100 * done // total) if total > 0 else 0
+        if not self._reported:
+            self._tell(ProgressValue(kind="begin", title=self.method, message=message, percentage=percentage))
+        else:
+            self._tell(ProgressValue(kind="report", message=message, percentage=percentage))
+        self._reported = now
+
+    def end_progress(self) -> None:
+        """Close what `progress` began, before the answer."""
+        if self._reported:
+            self._tell(ProgressValue(kind="end"))
+
+    def _tell(self, value: ProgressValue) -> None:
+        assert self.token is not None
+        self.connection.notify("$/progress", Progress(token=self.token, value=value))

@@ -1,0 +1,223 @@
+"""JSON-RPC messages: bytes to envelope to typed parameters, and answers to bytes.
+
+What JavaScript's JSON.parse takes is taken, to the depth limit and with finite numbers. Every message is checked
+once, whole, by orjson, the strictest and fastest of the parsers at hand: UTF-8, grammar, finite numbers. A message
+that it refuses is looked at again slowly (`lenient`): a lone surrogate is legal, anything else gets its error.
+msgspec then reads the few members that matter and leaves the rest as raw bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import msgspec
+import orjson
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from pi_daemon.rpc import lenient
+from pi_daemon.rpc.errors import ErrorObject, Refused
+from pi_daemon.session import rawjson
+from pi_daemon.session.errors import InvalidParams
+
+_RAW_MEMBERS = ("id", "params", "result", "error")
+
+_MESSAGE_CHARACTERS = 300
+"""How much of msgspec's words about a bad value goes into an error: they may quote the value."""
+
+_AT = re.compile(r" - at `\$\.?(.*)`$", re.DOTALL)
+_MISSING = re.compile(r"missing required field `(\w+)`")
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_ID_VALUE = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*)', re.DOTALL)
+
+
+class Envelope(Struct):
+    """A JSON-RPC message. `id`, `params`, `result` and `error` are the bytes that came."""
+
+    jsonrpc: str = ""
+    id: Raw | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+class _Result(Struct, kw_only=True):
+    jsonrpc: str = "2.0"
+    id: Raw
+    result: Any
+
+
+class _Failure(Struct, kw_only=True):
+    jsonrpc: str = "2.0"
+    id: Raw
+    error: ErrorObject
+
+
+class _Notification(Struct, kw_only=True):
+    jsonrpc: str = "2.0"
+    method: str
+    params: Any
+
+
+class _Request(Struct, kw_only=True):
+    jsonrpc: str = "2.0"
+    id: int
+    method: str
+    params: Any
+
+
+_ENVELOPE = msgspec.json.Decoder(Envelope)
+_ENCODER = msgspec.json.Encoder()
+
+
+def decode(message: bytes) -> Envelope:
+    """The envelope of a message that is valid JSON throughout.
+
+    Raises Refused: parseError, invalidRequest (a batch, a wrong member), invalidParams (a number that isn't finite),
+    tooLarge (too deep).
+    """
+    if rawjson.too_deep(message):
+        words = f"JSON nested deeper than {rawjson.MAX_DEPTH}."
+        raise Refused("tooLarge", words, id=_find_id(message), limit="jsonDepth")
+    try:
+        orjson.loads(message)
+        envelope = _ENVELOPE.decode(message)
+    except (orjson.JSONDecodeError, msgspec.DecodeError):
+        envelope = _decode_slowly(message)
+    if envelope.jsonrpc != "2.0":
+        raise Refused("invalidRequest", 'The message lacks "jsonrpc": "2.0".', id=_valid_id(envelope.id))
+    return envelope
+
+
+def id_key(raw: bytes | Raw) -> str | int | float:
+    """What two ids have in common that are the same: `1` and `1.0`, `"a"` and `"\\u0061"`.
+
+    Raises ValueError for what is neither a string nor a number.
+    """
+    data = bytes(raw)
+    if data.isdigit():
+        return int(data)
+    value = rawjson.loads(data)
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == math.inf or value == -math.inf:
+        raise ValueError("an id is a string or a finite number")
+    return value
+
+
+class ParamsReader:
+    """Reads the parameters of one method."""
+
+    def __init__(self, cls: type[Any]) -> None:
+        self._cls = cls
+        self._decoder = msgspec.json.Decoder(cls)
+
+    def read(self, raw: Raw | UnsetType) -> Any:
+        """Typed parameters; absent and null mean none. Raises InvalidParams with the path of the first bad member."""
+        data = b"{}" if raw is UNSET or bytes(raw) == b"null" else raw
+        try:
+            return self._decoder.decode(data)
+        except msgspec.ValidationError as wrong:
+            raise _invalid(str(wrong)) from None
+        except msgspec.DecodeError:
+            pass
+        try:
+            return lenient.decode(bytes(data), self._cls)
+        except msgspec.ValidationError as wrong:
+            raise _invalid(str(wrong)) from None
+
+
+_READERS: dict[type[Any], ParamsReader] = {}
+
+
+def reader(cls: type[Any]) -> ParamsReader:
+    """The reader of a class of parameters, made once."""
+    found = _READERS.get(cls)
+    if found is None:
+        found = _READERS[cls] = ParamsReader(cls)
+    return found
+
+
+def result(id: bytes, value: Any) -> bytes:
+    """The answer that a request succeeded."""
+    return _encode(_Result(id=Raw(id), result=value))
+
+
+def failure(id: bytes, error: ErrorObject) -> bytes:
+    """The answer that a request failed."""
+    return _encode(_Failure(id=Raw(id), error=error))
+
+
+def notification(method: str, params: Any) -> bytes:
+    return _encode(_Notification(method=method, params=params))
+
+
+def request(id: int, method: str, params: Any) -> bytes:
+    return _encode(_Request(id=id, method=method, params=params))
+
+
+def _encode(message: Struct) -> bytes:
+    try:
+        return _ENCODER.encode(message)
+    except UnicodeEncodeError:
+        return lenient.encode(message)
+
+
+def _decode_slowly(message: bytes) -> Envelope:
+    finite = True
+    try:
+        rawjson.compact(message)
+    except rawjson.BadJson as bad:
+        if bad.kind != "notFinite":
+            raise Refused("parseError", "The message is not JSON in UTF-8.") from None
+        finite = False
+    try:
+        members = rawjson.members(message)
+    except rawjson.BadJson:
+        batch = message.lstrip().startswith(b"[")
+        words = "Batches are not served: send one message at a time." if batch else "A message is a JSON object."
+        raise Refused("invalidRequest", words) from None
+    id = _valid_id(members.get("id", b"null"))
+    if not finite:
+        raise Refused("invalidParams", "A number is too large for a double.", id=id, path="")
+    texts = {name: rawjson.loads(members[name]) for name in ("jsonrpc", "method") if name in members}
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise Refused("invalidRequest", "`jsonrpc` and `method` are strings.", id=id)
+    values: dict[str, Any] = {name: Raw(value) for name, value in members.items() if name in _RAW_MEMBERS}
+    return Envelope(**texts, **values)
+
+
+def _valid_id(raw: bytes | Raw | UnsetType) -> bytes:
+    """`raw` where it may be an id, else null."""
+    data = b"null" if isinstance(raw, UnsetType) else bytes(raw)
+    try:
+        id_key(data)
+    except ValueError:
+        return b"null"
+    return data
+
+
+def _find_id(message: bytes) -> bytes:
+    """The id of a message that is too deep for a parser, or null."""
+    depth = 0
+    for token in _TOKEN.finditer(message):
+        text = token[0]
+        if text in b"[{":
+            depth += 1
+        elif text in b"]}":
+            depth -= 1
+        elif depth == 1 and text == b'"id"' and (found := _ID_VALUE.match(message, token.end())):
+            return _valid_id(found[1])
+    return b"null"
+
+
+def _invalid(words: str) -> InvalidParams:
+    """msgspec's "Expected `str`, got `int` - at `$.entries[0]`" as a refusal that names `entries[0]`."""
+    at = _AT.search(words)
+    path = at[1] if at else ""
+    words = words[: at.start()] if at else words
+    if missing := _MISSING.search(words):
+        path = f"{path}.{missing[1]}" if path else missing[1]
+        words = "is missing"
+    message = f"`{path}`: {words}" if path else f"The parameters: {words}"
+    return InvalidParams(message[:_MESSAGE_CHARACTERS], path=path)

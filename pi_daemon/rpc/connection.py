@@ -1,0 +1,349 @@
+"""One connection's state, whatever it came over: the handshake, the requests in flight, what is sent back.
+
+A transport gives it unframed messages and takes messages; a service answers the methods. Everything happens on the
+event loop's thread. Each request gets exactly one answer, and its answer precedes the notifications that it causes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Raw, Struct, UnsetType
+
+from pi_daemon.rpc import codec, table
+from pi_daemon.rpc.call import Call
+from pi_daemon.rpc.errors import Refused, error_object, from_refusal
+from pi_daemon.rpc.limits import Limits
+from pi_daemon.rpc.outbox import Outbox, Sink
+from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, InitializeParams, InitializeResult, PiDaemonInitialize
+from pi_daemon.rpc.types.sessions import ClientStatus
+from pi_daemon.session.errors import Overloaded, PiDaemonError, TooLarge, Unauthorized, VersionMismatch
+
+logger = logging.getLogger(__name__)
+
+_NAME_CHARACTERS = 100
+"""A client's name is shown beside what it changed."""
+
+
+class Channel(Sink, Protocol):
+    """One connection's shell around a transport.
+
+    `name`: stdio, unix, tcp or websocket. `send` frames each message and writes all of them at once; it never
+    blocks and never drops. `backlog` is what of it isn't with the kernel yet; when it is 0 again the channel calls
+    the connection's `drained`. `pause` and `resume` reading may be called twice. `close` lets what was sent go out.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+Handler = Callable[[Call, Any], Awaitable[Any]]
+
+
+class Service(Protocol):
+    """What a connection serves. `handlers` take the call and its typed parameters and give a typed result, or a
+    Raw that is the result already encoded."""
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]: ...
+
+    def initialize(self, connection: Connection, params: InitializeParams) -> InitializeResult:
+        """Raises PiDaemonError to refuse the client."""
+
+    def connected(self, connection: Connection) -> None: ...
+
+    def disconnected(self, connection: Connection) -> None:
+        """Once for each connection that was told `connected`."""
+
+    def resync(self, session_id: str) -> bytes | None:
+        """The encoded `session/resync` of a session, None where it isn't open any more."""
+
+
+class Client(Struct, frozen=True):
+    """Who is at the other end. The id is the daemon's, the name what the client calls itself."""
+
+    client_id: str
+    name: str
+
+
+class PeerError(Exception):
+    """A request of ours was answered with an error, or never. `error` is the raw error object, if one came."""
+
+    def __init__(self, message: str, error: bytes | None = None) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+class Connection:
+    """See the module. `token`: what `initialize` must bring, None where the transport vouches for the peer."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        service: Service,
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
+        token: str | None = None,
+        methods: Mapping[str, table.Method] = table.METHODS,
+    ) -> None:
+        self.limits = limits
+        self.client = Client(secrets.token_hex(8), "")
+        self._channel = channel
+        self._service = service
+        self._token = token
+        self._methods = methods
+        self._outbox = Outbox(channel, limits, service.resync)
+        self._in_flight: dict[str | int | float, Call] = {}
+        self._asked: dict[int, asyncio.Future[Raw]] = {}
+        self._asked_count = 0
+        self._connected = False
+        self._shut_down = False
+        self._ended = False
+        self._closed = False
+        self._paused = False
+        self._loop = asyncio.get_running_loop()
+        self._handshake: asyncio.TimerHandle | None = None
+        if channel.name != "stdio":  # an editor that started us may take its time
+            self._handshake = self._loop.call_later(limits.handshake_seconds, self.close)
+
+    # What the transport calls
+
+    def receive(self, message: bytes) -> None:
+        """Take one message. Never raises for what the peer sent."""
+        if self._closed or self._ended:
+            return
+        try:
+            envelope = codec.decode(message)
+            if isinstance(envelope.method, UnsetType):
+                self._take_response(envelope)
+            elif isinstance(envelope.id, UnsetType):
+                self._take_notification(envelope.method, envelope.params)
+            else:
+                self._take_request(bytes(envelope.id), envelope.method, envelope.params)
+        except Refused as refused:
+            self._answer(codec.failure(refused.id, refused.error))
+
+    def framing_failed(self, failure: Refused, fatal: bool) -> None:
+        """Something came that is no message. `fatal`: where the next one begins can't be told."""
+        if self._closed or self._ended:
+            return
+        self._answer(codec.failure(failure.id, failure.error))
+        if fatal:
+            self.close()
+
+    def drained(self) -> None:
+        """The channel has no backlog any more."""
+        if not self._closed:
+            self._outbox.drained()
+            self._regulate()
+
+    def ended(self) -> None:
+        """The peer sends no more, but may still read: what it asked for is answered, then the connection closes."""
+        self._ended = True
+        if not self._in_flight:
+            self.close()
+
+    def lost(self) -> None:
+        """The peer is gone."""
+        self._closed = True
+        if self._handshake is not None:
+            self._handshake.cancel()
+        for call in self._in_flight.values():
+            call.abandon()
+        for answer in self._asked.values():
+            if not answer.done():
+                answer.set_exception(PeerError("The client is gone."))
+        self._asked.clear()
+        if self._connected:
+            self._connected = False
+            self._service.disconnected(self)
+
+    # What the service calls
+
+    def publish(self, session_id: str, messages: Sequence[bytes], cause: object | None = None) -> None:
+        """Send the encoded notifications of one change of a session. They wait for the answer of `cause` where that
+        is a request of this connection; a client that doesn't read gets a resync instead."""
+        if not self._closed:
+            own = cause if isinstance(cause, Call) and cause.connection is self else None
+            self._outbox.notify(session_id, messages, own)
+
+    def notify(self, method: str, params: Any) -> None:
+        """Send a notification that belongs to no session. It is dropped when the client doesn't read."""
+        if not self._closed:
+            self._outbox.notify(None, (codec.notification(method, params),))
+
+    async def request(self, method: str, params: Any) -> Raw:
+        """Ask the client. Gives the raw result; raises PeerError for an error, or when the client goes."""
+        if self._closed or self._ended:
+            raise PeerError("The client is gone.")
+        self._asked_count += 1
+        number = self._asked_count
+        answer: asyncio.Future[Raw] = self._loop.create_future()
+        self._asked[number] = answer
+        self._outbox.send(codec.request(number, method, params))
+        try:
+            return await answer
+        finally:
+            self._asked.pop(number, None)
+
+    def close(self) -> None:
+        """Close, after what was sent so far. Requests in flight are cancelled when the channel reports the end."""
+        if not self._closed:
+            self._closed = True
+            self._outbox.flush()
+            self._channel.close()
+
+    def statistics(self) -> ClientStatus:
+        return ClientStatus(
+            client_id=self.client.client_id,
+            name=self.client.name,
+            transport=self._channel.name,
+            requests=len(self._in_flight),
+            queued=self._outbox.queued,
+            queued_bytes=self._outbox.queued_bytes,
+            resyncs=self._outbox.resyncs,
+        )
+
+    # Messages
+
+    def _take_request(self, id: bytes, method: str, params: Raw | UnsetType) -> None:
+        try:
+            key = codec.id_key(id)
+        except ValueError:
+            raise Refused("invalidRequest", "An id is a string or a finite number.") from None
+        if key in self._in_flight:
+            raise Refused("invalidRequest", "A request with this id is still in flight.", id=id)
+        try:
+            if method == "initialize":
+                self._initialize(id, params)
+            elif not self._connected:
+                raise Refused("notInitialized", "Send `initialize` first.", id=id)
+            elif self._shut_down:
+                raise Refused("invalidRequest", "The connection is shut down: send `exit`, or connect anew.", id=id)
+            elif method == "shutdown":
+                self._shut_down = True
+                self._answer(codec.result(id, None))
+            else:
+                self._start(key, id, method, params)
+        except PiDaemonError as refusal:
+            self._answer(codec.failure(id, from_refusal(refusal)))
+            if isinstance(refusal, Unauthorized):
+                self.close()
+
+    def _initialize(self, id: bytes, raw: Raw | UnsetType) -> None:
+        if self._connected:
+            raise Refused("invalidRequest", "`initialize` was sent before.", id=id)
+        params: InitializeParams = codec.reader(InitializeParams).read(raw)
+        ours = _ours(params)
+        if self._token is not None and not _same(ours.token, self._token):
+            raise Unauthorized("The token is missing or wrong: put it into initializationOptions.piDaemon.token.")
+        if not isinstance(ours.protocol_version, UnsetType) and ours.protocol_version != PROTOCOL_VERSION:
+            words = f"This daemon speaks version {PROTOCOL_VERSION} of the protocol."
+            raise VersionMismatch(words, protocolVersion=PROTOCOL_VERSION)
+        name = params.client_info.name if params.client_info else ""
+        self.client = Client(self.client.client_id, name[:_NAME_CHARACTERS])
+        answer = codec.result(id, self._service.initialize(self, params))
+        if self._handshake is not None:
+            self._handshake.cancel()
+        self._connected = True
+        self._service.connected(self)
+        self._answer(answer)
+
+    def _start(self, key: str | int | float, id: bytes, method: str, raw: Raw | UnsetType) -> None:
+        signature = self._methods.get(method)
+        handler = self._service.handlers.get(method)
+        if signature is None or handler is None:
+            raise Refused("methodNotFound", f"There is no method {method[:_NAME_CHARACTERS]!r}.", id=id)
+        if len(self._in_flight) >= self.limits.requests_in_flight:
+            raise Overloaded("Too many requests in flight: wait for answers.", limit="requestsInFlight")
+        params = codec.reader(signature.params).read(raw)
+        token = getattr(params, "work_done_token", None)
+        call = Call(self, id, method, None if isinstance(token, UnsetType) else token)
+        self._in_flight[key] = call
+        call.run(self._serve(key, call, handler, params))
+
+    async def _serve(self, key: str | int | float, call: Call, handler: Handler, params: Any) -> None:
+        try:
+            call.begin()
+            answer = codec.result(call.id, await handler(call, params))
+            if len(answer) > self.limits.reply_bytes:
+                words = "The answer is too large: ask for less at a time."
+                raise TooLarge(words, limit="replyBytes", bytes=self.limits.reply_bytes)
+        except asyncio.CancelledError:
+            reason = "cancelled" if call.cancelled else "shuttingDown"
+            words = "The request was cancelled." if call.cancelled else "The daemon is going away."
+            answer = codec.failure(call.id, error_object(reason, words))
+        except PiDaemonError as refusal:
+            answer = codec.failure(call.id, from_refusal(refusal))
+        except Exception:
+            logger.exception("%s failed", call.method)
+            answer = codec.failure(call.id, error_object("internalError", "Internal error: see the daemon's log."))
+        del self._in_flight[key]
+        if not self._closed:
+            call.end_progress()
+            self._answer(answer, call)
+            if self._ended and not self._in_flight:
+                self.close()
+
+    def _take_notification(self, method: str, raw: Raw | UnsetType) -> None:
+        if method == "exit":
+            self.close()
+        elif method == "$/cancelRequest" and not isinstance(raw, UnsetType):
+            self._cancel(raw)
+
+    def _cancel(self, raw: Raw) -> None:
+        """Whatever is wrong with a notification, there is nobody to tell."""
+        try:
+            call = self._in_flight.get(codec.id_key(msgspec.json.decode(raw, type=dict[str, Raw])["id"]))
+        except (ValueError, KeyError):
+            return
+        if call is not None:
+            call.cancel()
+
+    def _take_response(self, envelope: codec.Envelope) -> None:
+        if isinstance(envelope.id, UnsetType) or not (envelope.result or envelope.error):
+            raise Refused("invalidRequest", "A message has a `method`, or an `id` with `result` or `error`.")
+        data = bytes(envelope.id)
+        answer = self._asked.pop(int(data), None) if data.isdigit() else None
+        if answer is None or answer.done():
+            return
+        if isinstance(envelope.result, UnsetType):
+            answer.set_exception(PeerError("The client answered with an error.", bytes(envelope.error or b"")))
+        else:
+            answer.set_result(envelope.result)
+
+    def _answer(self, message: bytes, call: Call | None = None) -> None:
+        self._outbox.send(message, call)
+        self._regulate()
+
+    def _regulate(self) -> None:
+        """Stop reading from a client that doesn't read its answers, until half of them are gone."""
+        backlog = self._outbox.answer_backlog
+        if not self._paused and backlog > self.limits.answers_backlog_bytes:
+            self._paused = True
+            self._channel.pause()
+        elif self._paused and backlog <= self.limits.answers_backlog_bytes // 2:
+            self._paused = False
+            self._channel.resume()
+
+
+def _ours(params: InitializeParams) -> PiDaemonInitialize:
+    options = params.initialization_options
+    return (options.pi_daemon if options else None) or PiDaemonInitialize()
+
+
+def _same(given: str | UnsetType, wanted: str) -> bool:
+    """In constant time, so that an answer's delay tells nothing of the token."""
+    text = "" if isinstance(given, UnsetType) else given
+    return hmac.compare_digest(text.encode(errors="surrogatepass"), wanted.encode())

@@ -1,0 +1,65 @@
+"""Typed decoding and encoding of what msgspec refuses: JSON with a lone surrogate, which JavaScript writes.
+
+`"\\ud83d"` alone is legal in JavaScript's JSON (a tool that cut its output inside an emoji leaves such), so it has
+to come through. These two are slow and only used where the fast way failed; what a `Raw` member holds stays as it is.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, inspect, structs
+
+from pi_daemon.session import rawjson
+
+
+def decode(data: bytes, cls: type[Any]) -> Any:
+    """`data` as a `cls`. Raises msgspec.ValidationError as the fast way does, BadJson for what is no JSON."""
+    return msgspec.convert(_shape(data, inspect.type_info(cls)), cls)
+
+
+def encode(value: Any) -> bytes:
+    """JSON of structs, containers and plain values; lone surrogates are written as escapes."""
+    match value:
+        case Raw():
+            return bytes(value)
+        case Struct():
+            leaves_out = value.__struct_config__.omit_defaults
+            members = [
+                _member(field.encode_name, given)
+                for field in structs.fields(value)
+                if (given := getattr(value, field.name)) is not UNSET and not (leaves_out and given == field.default)
+            ]
+            return b"{" + b",".join(members) + b"}"
+        case dict():
+            return b"{" + b",".join(_member(name, given) for name, given in value.items()) + b"}"
+        case list() | tuple():
+            return b"[" + b",".join(map(encode, value)) + b"]"
+        case float() if not isfinite(value):
+            return b"null"
+        case _:
+            return rawjson.dumps(value)
+
+
+def _member(name: str, value: Any) -> bytes:
+    return rawjson.dumps(name) + b":" + encode(value)
+
+
+def _shape(data: bytes, info: inspect.Type) -> Any:
+    """`data` as plain values, but with a Raw wherever the type wants one."""
+    match info:
+        case inspect.RawType():
+            return Raw(data)
+        case inspect.StructType(fields=fields) if data.startswith(b"{"):
+            types = {field.encode_name: field.type for field in fields}
+            return {name: _shape(raw, types[name]) for name, raw in rawjson.members(data).items() if name in types}
+        case inspect.ListType(item_type=item) if data.startswith(b"["):
+            return [_shape(raw, item) for raw in rawjson.elements(data)]
+        case inspect.UnionType(types=types):
+            opening = {b"{": inspect.StructType, b"[": inspect.ListType}.get(data[:1])
+            wanted = next((part for part in types if opening and isinstance(part, opening)), inspect.AnyType())
+            return _shape(data, wanted)
+        case _:
+            return rawjson.loads(data)
