@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from tests.benchmarks.processes import Daemon
+from tests.benchmarks.processes import Daemon, one_core
 from tests.benchmarks.run import Run
 from tests.benchmarks.table import Row, median, percentile
 from tests.benchmarks.wire import Crowd, Peer, is_notification
@@ -47,10 +47,11 @@ def timed(peer: Peer, messages: Sequence[bytes]) -> list[float]:
 
 
 def latency(run: Run) -> list[Row]:
-    """One client, subscribed to the session it appends to, as an agent is; a copy of the sessions for the whole run."""
+    """One client, subscribed to the session it appends to, as an agent is. All on one core: see `one_core`."""
     small, large = run.small_session(), run.large_session()
     times: dict[str, list[list[float]]] = {"echo": [], small.stem: [], large.stem: []}
-    with run.workshop.floor() as floor, run.workshop.daemon(run.workshop.sessions(small, large)) as daemon:
+    sessions = run.workshop.sessions(small, large)
+    with one_core(), run.workshop.floor() as floor, run.workshop.daemon(sessions) as daemon:
         echo = floor.connect()
         clients = {small.stem: daemon.client(), large.stem: daemon.client()}
         for session_id, client in clients.items():
