@@ -1,0 +1,62 @@
+"""The Python client of pi-daemon: sessions as trees of entries, and their events over lost connections.
+
+    async with await AsyncClient.connect_unix(path) as client:
+        state = await client.create_session("/home/me/project")
+        async with await client.watch(state["sessionId"]) as events:
+            await client.append(state["sessionId"], [{"type": "message", "message": {...}}], retry=True)
+            print(await anext(events))
+
+`Client` is the same without asyncio.
+"""
+
+from . import types
+from ._client import AsyncClient, Backoff
+from ._events import (
+    AppendedEvent,
+    CompactedEvent,
+    DamagedEvent,
+    DeletedEvent,
+    Event,
+    FailedEvent,
+    LabelChangedEvent,
+    LeafChangedEvent,
+    RenamedEvent,
+    ReplacedEvent,
+    ResyncEvent,
+)
+from ._json import dumps, loads
+from ._methods import ABSENT, Absent, Draft
+from ._sync import Client, SyncWatch
+from ._watch import Watch
+from .errors import ClientClosed, ClientError, ConnectionLost, NotConnected, ServerError, Unreachable
+
+__all__ = [
+    "ABSENT",
+    "Absent",
+    "AppendedEvent",
+    "AsyncClient",
+    "Backoff",
+    "Client",
+    "ClientClosed",
+    "ClientError",
+    "CompactedEvent",
+    "ConnectionLost",
+    "DamagedEvent",
+    "DeletedEvent",
+    "Draft",
+    "Event",
+    "FailedEvent",
+    "LabelChangedEvent",
+    "LeafChangedEvent",
+    "NotConnected",
+    "RenamedEvent",
+    "ReplacedEvent",
+    "ResyncEvent",
+    "ServerError",
+    "SyncWatch",
+    "Unreachable",
+    "Watch",
+    "dumps",
+    "loads",
+    "types",
+]

@@ -1,0 +1,333 @@
+"""The asynchronous client: one connection at a time to one daemon, made again whenever it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+from . import _types as t
+from ._connection import Connection, ProgressCallback
+from ._methods import Methods
+from ._watch import DEFAULT_LIMIT, Watch
+from ._wires import Endpoint, StdioEndpoint, TcpEndpoint, UnixEndpoint
+from .errors import ClientClosed, ClientError, ConnectionLost, NotConnected, ServerError, Unreachable
+
+_ATTEMPTS = 5
+"""How often a request with `retry` is sent. A daemon that dies at it each time is not helped by a sixth."""
+
+NotificationListener = Callable[[str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Seconds between the attempts to reach a daemon again: `first`, then twice as long each time up to `most`,
+    each shortened at random by up to half, so that the clients of one daemon don't all come at once.
+    `give_up_after`: seconds without a connection until the client fails for good; None: never."""
+
+    first: float = 0.05
+    most: float = 3.0
+    give_up_after: float | None = None
+
+    def delays(self) -> Iterator[float]:
+        for attempt in itertools.count():
+            yield min(self.most, self.first * 2 ** min(attempt, 30)) * random.uniform(0.5, 1.0)
+
+
+class Settings(TypedDict, total=False):
+    """What all ways to connect take beside the address.
+
+    name: how the daemon names this client to the others (`origin`)
+    reconnect: a Backoff; None: a lost connection is the client's end
+    wait: seconds that a request waits for a connection when there is none (10)
+    """
+
+    name: str
+    reconnect: Backoff | None
+    wait: float
+
+
+class AsyncClient(Methods):
+    """Use as an async context manager, or call `close`.
+
+    A lost connection fails the requests that were under way and is made again in the background: sessions that
+    were opened through this client are opened again with what they were opened with, and every `watch` catches
+    up. Requests made meanwhile wait for the new connection.
+    """
+
+    def __init__(self, endpoint: Endpoint, token: str | None, settings: Settings) -> None:
+        """Use one of the `connect_` methods."""
+        self._endpoint = endpoint
+        self._token = token
+        self._name = settings.get("name", "pi-daemon-client")
+        self._reconnect = settings.get("reconnect", Backoff())
+        self._wait = settings.get("wait", 10.0)
+        self._connection: Connection | None = None
+        self._server: t.InitializeResult | None = None
+        self._ready = asyncio.Event()
+        self._error: ClientError | None = None
+        self._supervisor: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        self._watches: list[Watch] = []
+        self._opened: dict[str, dict[str, Any]] = {}
+        self._listeners: list[NotificationListener] = []
+
+    @classmethod
+    async def connect_unix(cls, path: str | os.PathLike[str], **settings: Unpack[Settings]) -> AsyncClient:
+        """Raises Unreachable, and ServerError where the daemon won't have this client."""
+        return await cls(UnixEndpoint(path), None, settings)._start()
+
+    @classmethod
+    async def connect_tcp(cls, host: str, port: int, token: str, **settings: Unpack[Settings]) -> AsyncClient:
+        """Raises Unreachable, and ServerError (`unauthorized`: the token is wrong)."""
+        return await cls(TcpEndpoint(host, port), token, settings)._start()
+
+    @classmethod
+    async def connect_stdio(
+        cls,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        **settings: Unpack[Settings],
+    ) -> AsyncClient:
+        """Starts `argv`, a daemon that serves its stdin and stdout; a lost one is started again.
+        Raises Unreachable where it can't be started or ends at once."""
+        return await cls(StdioEndpoint(argv, env=env, cwd=cwd), None, settings)._start()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def server(self) -> t.InitializeResult:
+        """What the daemon said of itself at the last connection."""
+        assert self._server is not None
+        return self._server
+
+    @property
+    def daemon(self) -> t.PiDaemonCapabilities:
+        """`daemonId`, `clientId`, `features`, `limits`, `sessionsDir`."""
+        return self.server["capabilities"]["experimental"]["piDaemon"]
+
+    @property
+    def connected(self) -> bool:
+        return self._ready.is_set()
+
+    async def wait_connected(self) -> None:
+        """Raises what ended the client, if it has ended."""
+        while not self._ready.is_set():
+            if self._error is not None:
+                raise self._error
+            await self._ready.wait()
+
+    def on_notification(self, listener: NotificationListener) -> Callable[[], None]:
+        """Calls `listener(method, params)` for each notification, as it comes and in the order in which they come;
+        one that comes while the connection is lost is missed (`watch` misses none). Returns what ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def watch(
+        self, session_id: str, *, since: t.SubscribeSince | None = None, limit: int = DEFAULT_LIMIT
+    ) -> Watch:
+        """The session's events from now on, or from `since`; opens the session for as long as the watch lives.
+
+        `watch.opened` is the state that they start from. `limit`: how many events may wait to be read.
+        Raises ServerError, ConnectionLost."""
+        for attempt in itertools.count(1):
+            connection = await self._connected()
+            watch = Watch(session_id, since, limit, self._forget)
+            self._watches.append(watch)
+            try:
+                await watch.subscribe(connection)
+            except ConnectionLost:
+                watch.close()
+                if attempt == _ATTEMPTS:
+                    raise
+            except BaseException:
+                watch.close()
+                raise
+            else:
+                return watch
+        raise AssertionError
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        progress: ProgressCallback | None = None,
+        retry: bool = False,
+    ) -> Any:
+        for attempt in itertools.count(1):
+            connection = await self._connected()
+            try:
+                result = await connection.request(method, params or {}, progress)
+            except ConnectionLost as error:
+                if attempt == _ATTEMPTS or not (retry or error.applied == "no"):
+                    raise
+                await connection.ended.wait()
+            except ServerError as error:
+                if attempt == _ATTEMPTS or not retry or error.reason != "shuttingDown":
+                    raise
+                await connection.ended.wait()
+            else:
+                self._remember(connection, method, params or {}, result)
+                return result
+        raise AssertionError
+
+    async def close(self) -> None:
+        """Ends the connection and everything that waits for it. A daemon started by `connect_stdio` ends too."""
+        if self._error is not None and self._supervisor is None:
+            return
+        self._fail(ClientClosed())
+        supervisor, self._supervisor = self._supervisor, None
+        if supervisor is not None:
+            supervisor.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await supervisor
+        for task in self._background:
+            task.cancel()
+        if self._connection is not None:
+            await self._connection.close()
+
+    # The connection, made again and again.
+
+    async def _start(self) -> AsyncClient:
+        await self._adopt(await self._open())
+        self._supervisor = asyncio.create_task(self._supervise())
+        return self
+
+    async def _open(self) -> Connection:
+        connection = Connection(self._notified)
+        self._server = await connection.open(self._endpoint, self._name, self._token)  # type: ignore[assignment]
+        return connection
+
+    async def _adopt(self, connection: Connection) -> None:
+        """Opens again what was open, then lets requests and watches at the connection."""
+        for session_id, params in list(self._opened.items()):
+            try:
+                await connection.request("session/open", params)
+            except ServerError:
+                # Gone or damaged meanwhile: whoever uses it is told so then.
+                self._opened.pop(session_id, None)
+        self._connection = connection
+        self._ready.set()
+        for watch in list(self._watches):
+            watch.catch_up(connection)
+
+    async def _supervise(self) -> None:
+        while self._connection is not None:
+            connection = self._connection
+            await connection.ended.wait()
+            self._ready.clear()
+            for watch in self._watches:
+                watch.hold()
+            if self._reconnect is None:
+                self._fail(ConnectionLost(connection.lost_because or "the connection ended"))
+                return
+            try:
+                async with asyncio.timeout(self._reconnect.give_up_after):
+                    await self._come_back(self._reconnect)
+            except TimeoutError:
+                self._fail(NotConnected(f"{connection.lost_because}, and no daemon came back"))
+                return
+            except ServerError as error:
+                self._fail(error)
+                return
+
+    async def _come_back(self, backoff: Backoff) -> None:
+        """Raises ServerError where a daemon is there and won't have this client."""
+        for delay in backoff.delays():
+            await asyncio.sleep(delay)
+            try:
+                connection = await self._open()
+            except Unreachable:
+                continue
+            try:
+                await self._adopt(connection)
+            except ConnectionLost:
+                continue
+            except BaseException:
+                connection.abort()
+                raise
+            return
+
+    async def _connected(self) -> Connection:
+        """Raises NotConnected, ClientClosed, or what made the client fail."""
+        if self._connection is not None and self._connection.lost_because is not None:
+            self._ready.clear()  # the supervisor has not run yet
+        if not self._ready.is_set() or self._connection is None:
+            try:
+                async with asyncio.timeout(self._wait):
+                    await self.wait_connected()
+            except TimeoutError:
+                raise NotConnected(f"no connection to a daemon at {self._endpoint}") from None
+        if self._error is not None:
+            raise self._error
+        assert self._connection is not None
+        return self._connection
+
+    def _fail(self, error: ClientError) -> None:
+        if self._error is None:
+            self._error = error
+        self._ready.set()  # wakes who waits; the error is what they find
+        for watch in list(self._watches):
+            watch.fail(None if isinstance(error, ClientClosed) else error)
+
+    # Sessions that are open, and who listens.
+
+    def _remember(self, connection: Connection, method: str, params: Mapping[str, Any], result: Any) -> None:
+        if method in ("session/open", "session/create", "session/fork"):
+            known = self._opened.get(result["sessionId"], {})
+            kept = {name: params[name] for name in ("recover", "readOnly") if name in params}
+            options = {**known.get("options", {}), **params.get("options", {})}
+            # An id may belong to several files; who opened by path meant that one.
+            name = {"path": result["path"]} if "path" in params else {"sessionId": result["sessionId"]}
+            self._opened[result["sessionId"]] = {**name, **kept, **({"options": options} if options else {})}
+        elif method == "session/configure" and (opened := self._opened.get(params["sessionId"])) is not None:
+            changed = {name: value for name, value in params.items() if name != "sessionId"}
+            opened["options"] = {**opened.get("options", {}), **changed}
+        elif method in ("session/close", "session/delete"):
+            self._opened.pop(params["sessionId"], None)
+        if method in ("session/close", "session/unsubscribe"):
+            for watch in self._watches:  # they go on; the subscription they shared with the caller is gone
+                if watch.session_id == params["sessionId"]:
+                    watch.catch_up(connection)
+
+    def _notified(self, connection: Connection, method: str, params: dict[str, Any]) -> None:
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            loop.call_soon(listener, method, params)
+        session_id = params.get("sessionId")
+        for watch in list(self._watches):
+            if watch.session_id == session_id:
+                watch.notified(connection, method, params)
+
+    def _forget(self, watch: Watch) -> None:
+        self._watches.remove(watch)
+        session_id = watch.session_id
+        connection = self._connection
+        if (
+            connection is not None
+            and connection.lost_because is None
+            and self._error is None
+            and session_id not in self._opened
+            and all(other.session_id != session_id for other in self._watches)
+        ):
+            task = asyncio.get_running_loop().create_task(self._unsubscribe(connection, session_id))
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+
+    async def _unsubscribe(self, connection: Connection, session_id: str) -> None:
+        if any(watch.session_id == session_id for watch in self._watches):
+            return  # somebody came after all
+        with contextlib.suppress(ClientError):
+            await connection.request("session/unsubscribe", {"sessionId": session_id})

@@ -1,0 +1,176 @@
+"""One connection: requests and their answers, cancelling, progress, and what the daemon says unasked."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import _json
+from ._wires import Endpoint, Wire
+from .errors import ConnectionLost, ServerError, Unreachable
+
+PROTOCOL_VERSION = 1
+"""What this client speaks; a daemon that doesn't says `versionMismatch`."""
+
+ProgressCallback = Callable[[dict[str, Any]], None]
+"""Is given LSP's WorkDoneProgress values: `kind` begin, report or end, `message`, `percentage`."""
+
+_GREETING = 30
+"""Seconds within which a daemon has to answer `initialize`; it does nothing long before."""
+
+_FAREWELL = 5
+"""Seconds that `close` waits for the answer to `shutdown`."""
+
+_tokens = itertools.count(1)
+
+
+class Connection:
+    """Lives from `open` until its wire is gone; never comes back. `lost_because` is None while it lives."""
+
+    def __init__(self, notify: Callable[[Connection, str, dict[str, Any]], None]) -> None:
+        self._notify = notify
+        self._ids = itertools.count(1)
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._progress: dict[str, ProgressCallback] = {}
+        self._wire: Wire | None = None
+        self.lost_because: str | None = None
+        self.ended = asyncio.Event()
+
+    async def open(self, endpoint: Endpoint, name: str, token: str | None) -> dict[str, Any]:
+        """Connects and initializes; returns the InitializeResult.
+
+        Raises Unreachable, and ServerError (unauthorized, versionMismatch)."""
+        self._wire = await endpoint.open(self)
+        options: dict[str, Any] = {"protocolVersion": PROTOCOL_VERSION}
+        if token is not None:
+            options["token"] = token
+        try:
+            async with asyncio.timeout(_GREETING):
+                result: dict[str, Any] = await self.request(
+                    "initialize",
+                    {
+                        "processId": None,
+                        "clientInfo": {"name": name},
+                        "initializationOptions": {"piDaemon": options},
+                        "capabilities": {},
+                    },
+                )
+            self.notify("initialized", {})
+        except ConnectionLost as error:
+            raise Unreachable(f"no daemon answers at {endpoint}: {error}") from error
+        except TimeoutError:
+            self.abort()
+            raise Unreachable(f"what listens at {endpoint} did not answer within {_GREETING} s") from None
+        except BaseException:
+            self.abort()
+            raise
+        return result
+
+    async def request(self, method: str, params: Mapping[str, Any], progress: ProgressCallback | None = None) -> Any:
+        """Raises ServerError, ConnectionLost; TypeError or ValueError for params that are no JSON.
+        Cancelling the awaiting task cancels the request at the daemon."""
+        token = None
+        if progress is not None:
+            token = f"p{next(_tokens)}"
+            params = {**params, "workDoneToken": token}
+        number = next(self._ids)
+        body = _json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        if self._wire is None or self.lost_because is not None:
+            raise ConnectionLost(self.lost_because or "not connected", "no")
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._pending[number] = future
+        if token is not None and progress is not None:
+            self._progress[token] = progress
+        self._wire.send(body)
+        try:
+            await self._wire.drain()
+            return await future
+        except asyncio.CancelledError:
+            if self._pending.pop(number, None) is not None:
+                self.notify("$/cancelRequest", {"id": number})
+            elif not future.cancelled():
+                future.exception()  # answered already, and nobody will look
+            raise
+        finally:
+            if token is not None:
+                self._progress.pop(token, None)
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def close(self) -> None:
+        """`shutdown` and `exit`, as LSP has it, then the end of the wire."""
+        if self._wire is None:
+            return
+        try:
+            if self.lost_because is None:
+                async with asyncio.timeout(_FAREWELL):
+                    await self.request("shutdown", {})
+                self.notify("exit", {})
+        except (ConnectionLost, ServerError, TimeoutError):
+            pass
+        finally:
+            await self._wire.close()
+
+    def abort(self) -> None:
+        """The end at once, without a word."""
+        if self._wire is not None:
+            self._wire.abort()
+
+    # What a Wire calls.
+
+    def received(self, body: bytes) -> None:
+        if self.lost_because is not None:
+            return
+        try:
+            message = _json.loads(body)
+            if not isinstance(message, dict):
+                raise ValueError("a message that is no object")
+        except ValueError as error:
+            self.lost(f"the daemon sent what is no message: {error}")
+            self.abort()
+            return
+        method = message.get("method")
+        if not isinstance(method, str):
+            self._answered(message)
+        elif "id" in message:
+            refusal = {"code": -32601, "message": f"this client does not answer {method}"}
+            self._send({"jsonrpc": "2.0", "id": message["id"], "error": refusal})
+        else:
+            self._told(method, message.get("params") or {})
+
+    def lost(self, why: str) -> None:
+        if self.lost_because is not None:
+            return
+        self.lost_because = why
+        pending, self._pending = self._pending, {}
+        for future in pending.values():
+            if not future.done():
+                future.set_exception(ConnectionLost(why))
+                future.exception()  # whoever awaits it is told; nobody does after a cancel
+        self._progress.clear()
+        self.ended.set()
+
+    def _answered(self, message: dict[str, Any]) -> None:
+        future = self._pending.pop(message.get("id", 0), None)
+        if future is None or future.done():
+            return
+        if "error" in message:
+            future.set_exception(ServerError.from_wire(message["error"]))
+        else:
+            future.set_result(message.get("result"))
+
+    def _told(self, method: str, params: dict[str, Any]) -> None:
+        if method == "$/progress":
+            callback = self._progress.get(params.get("token", ""))
+            if callback is not None:
+                # By way of the loop: what a callback raises is the loop's to report, not the connection's end.
+                asyncio.get_running_loop().call_soon(callback, params.get("value") or {})
+                return
+        self._notify(self, method, params)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self._wire is not None and self.lost_because is None:
+            self._wire.send(_json.dumps(message))

@@ -1,0 +1,314 @@
+"""The protocol's requests as methods. Names are the protocol's in snake_case; results are its objects as they are
+on the wire (`pi_daemon_client.types`).
+
+Every method raises ServerError where the daemon refuses, ConnectionLost where the connection ends meanwhile.
+An argument left at ABSENT is not sent; None is sent as null, which means something else.
+"""
+
+from __future__ import annotations
+
+import enum
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from . import _types as t
+from ._connection import ProgressCallback
+
+
+class Absent(enum.Enum):
+    ABSENT = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+ABSENT: Final = Absent.ABSENT
+"""An argument that was not given."""
+
+Draft: TypeAlias = Mapping[str, Any]
+"""An entry to append: `type` and what belongs to it, without `parentId` and `timestamp`; `id` if the client wants
+to choose it."""
+
+Filter: TypeAlias = Literal["default", "noTools", "userOnly", "labeledOnly", "all"]
+Position: TypeAlias = Literal["at", "before"]
+
+
+def _given(**params: Any) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not ABSENT}
+
+
+class Methods:
+    """The requests; `AsyncClient` sends them."""
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        progress: ProgressCallback | None = None,
+        retry: bool = False,
+    ) -> Any:
+        """Any method by its name. `retry`: send it again, on a new connection, where the old one took the answer
+        with it; only for what may happen twice."""
+        raise NotImplementedError
+
+    # Whole sessions.
+
+    async def create_session(
+        self,
+        cwd: str,
+        *,
+        id: str | Absent = ABSENT,
+        name: str | Absent = ABSENT,
+        parent_session: str | Absent = ABSENT,
+        persist: Literal["firstAssistant", "firstMessage", "immediate", "never"] | Absent = ABSENT,
+        options: t.Options | Absent = ABSENT,
+    ) -> t.SessionState:
+        """Makes a session and opens it. With the default `persist` nothing is on disk before the first assistant
+        message: until then a lost daemon loses the session."""
+        params = _given(cwd=cwd, id=id, name=name, parentSession=parent_session, persist=persist, options=options)
+        return cast(t.SessionState, await self.request("session/create", params))
+
+    async def open_session(
+        self,
+        session_id: str | Absent = ABSENT,
+        *,
+        path: str | Absent = ABSENT,
+        recover: Literal["refuse", "skip"] | Absent = ABSENT,
+        read_only: bool | Absent = ABSENT,
+        options: t.Options | Absent = ABSENT,
+    ) -> t.SessionState:
+        """Opens a session by its id or its path, and keeps it open until `close_session`, also over a reconnect."""
+        params = _given(sessionId=session_id, path=path, recover=recover, readOnly=read_only, options=options)
+        return cast(t.SessionState, await self.request("session/open", params))
+
+    async def close_session(self, session_id: str) -> None:
+        await self.request("session/close", {"sessionId": session_id})
+
+    async def configure(
+        self,
+        session_id: str,
+        *,
+        context_window: int | Absent | None = ABSENT,
+        durability: Literal["written", "synced"] | Absent | None = ABSENT,
+        auto_compact: bool | Absent | None = ABSENT,
+        summarizer: str | Absent | None = ABSENT,
+        reserve_tokens: int | Absent | None = ABSENT,
+        keep_recent_tokens: int | Absent | None = ABSENT,
+    ) -> t.SessionState:
+        """None sets an option back to its default."""
+        params = _given(
+            sessionId=session_id,
+            contextWindow=context_window,
+            durability=durability,
+            autoCompact=auto_compact,
+            summarizer=summarizer,
+            reserveTokens=reserve_tokens,
+            keepRecentTokens=keep_recent_tokens,
+        )
+        return cast(t.SessionState, await self.request("session/configure", params))
+
+    async def list_sessions(
+        self,
+        *,
+        cwd: str | Absent = ABSENT,
+        cursor: str | Absent = ABSENT,
+        limit: int | Absent = ABSENT,
+        progress: ProgressCallback | None = None,
+    ) -> t.ListResult:
+        """One page, newest activity first."""
+        params = _given(cwd=cwd, cursor=cursor, limit=limit)
+        return cast(t.ListResult, await self.request("session/list", params, progress=progress))
+
+    async def iter_sessions(
+        self, *, cwd: str | Absent = ABSENT, progress: ProgressCallback | None = None
+    ) -> AsyncIterator[t.SessionInfo]:
+        """All pages."""
+        cursor: str | Absent = ABSENT
+        while True:
+            page = await self.list_sessions(cwd=cwd, cursor=cursor, limit=1000, progress=progress)
+            for session in page["sessions"]:
+                yield session
+            if "nextCursor" not in page:
+                return
+            cursor = page["nextCursor"]
+
+    async def delete_session(self, session_id: str) -> t.DeleteResult:
+        return cast(t.DeleteResult, await self.request("session/delete", {"sessionId": session_id}))
+
+    async def fork(
+        self,
+        session_id: str,
+        *,
+        entry_id: str | Absent = ABSENT,
+        position: Position | Absent = ABSENT,
+        scope: Literal["path", "tree"] | Absent = ABSENT,
+        cwd: str | Absent = ABSENT,
+        id: str | Absent = ABSENT,
+    ) -> t.SessionState:
+        """A new session from the path to an entry (the leaf, if none is given), or from the whole tree."""
+        params = _given(sessionId=session_id, entryId=entry_id, position=position, scope=scope, cwd=cwd, id=id)
+        return cast(t.SessionState, await self.request("session/fork", params))
+
+    async def rename(self, session_id: str, name: str) -> t.ChangeResult:
+        """An empty name clears it."""
+        params = {"sessionId": session_id, "name": name}
+        return cast(t.ChangeResult, await self.request("session/rename", params))
+
+    async def stats(self, session_id: str) -> t.StatsResult:
+        return cast(t.StatsResult, await self.request("session/stats", {"sessionId": session_id}))
+
+    async def check(self, path: str) -> t.CheckResult:
+        return cast(t.CheckResult, await self.request("session/check", {"path": path}))
+
+    async def repair(self, path: str) -> t.RepairResult:
+        return cast(t.RepairResult, await self.request("session/repair", {"path": path}))
+
+    # Entries.
+
+    async def append(
+        self,
+        session_id: str,
+        entries: Sequence[Draft],
+        *,
+        parent_id: str | Absent | None = ABSENT,
+        expected_leaf_id: str | Absent | None = ABSENT,
+        retry: bool = False,
+    ) -> t.AppendResult:
+        """Appends a chain under the leaf, under `parent_id`, or as a root (None). With `expected_leaf_id` the
+        daemon refuses with `leafMoved` where somebody else moved the leaf.
+
+        `retry`: entries without an id get one here, and when the connection is lost the same entries are sent
+        again on the next one. The daemon knows them by their ids, so they are appended once."""
+        if retry:
+            entries = [entry if "id" in entry else {**entry, "id": uuid.uuid4().hex} for entry in entries]
+        params = _given(sessionId=session_id, entries=entries, parentId=parent_id, expectedLeafId=expected_leaf_id)
+        return cast(t.AppendResult, await self.request("session/append", params, retry=retry))
+
+    async def entries(
+        self,
+        session_id: str,
+        *,
+        ids: Sequence[str] | Absent = ABSENT,
+        since: str | Absent = ABSENT,
+        limit: int | Absent = ABSENT,
+        progress: ProgressCallback | None = None,
+    ) -> t.EntriesResult:
+        """One page of stored entries in file order: those named, those after `since`, or all."""
+        params = _given(sessionId=session_id, ids=ids, since=since, limit=limit)
+        return cast(t.EntriesResult, await self.request("session/entries", params, progress=progress))
+
+    async def iter_entries(
+        self, session_id: str, *, since: str | Absent = ABSENT, progress: ProgressCallback | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
+        """All pages of entries, from the first or after `since`."""
+        while True:
+            page = await self.entries(session_id, since=since, progress=progress)
+            for entry in page["entries"]:
+                yield entry
+            if "nextSince" not in page:
+                return
+            since = page["nextSince"]
+
+    async def tree(
+        self,
+        session_id: str,
+        *,
+        filter: Filter | Absent = ABSENT,
+        fold: bool | Absent = ABSENT,
+        cursor: str | Absent = ABSENT,
+        progress: ProgressCallback | None = None,
+    ) -> t.TreeResult:
+        """One page of the tree's nodes."""
+        params = _given(sessionId=session_id, filter=filter, fold=fold, cursor=cursor)
+        return cast(t.TreeResult, await self.request("session/tree", params, progress=progress))
+
+    async def whole_tree(
+        self,
+        session_id: str,
+        *,
+        filter: Filter | Absent = ABSENT,
+        fold: bool | Absent = ABSENT,
+        progress: ProgressCallback | None = None,
+    ) -> t.TreeResult:
+        """All pages of the tree, of one revision: where the session changes meanwhile it is read again."""
+        while True:
+            tree = page = await self.tree(session_id, filter=filter, fold=fold, progress=progress)
+            while "nextCursor" in page and page["revision"] == tree["revision"]:
+                page = await self.tree(
+                    session_id, filter=filter, fold=fold, cursor=page["nextCursor"], progress=progress
+                )
+                tree["nodes"] += page["nodes"]
+            if page["revision"] == tree["revision"]:
+                return {"nodes": tree["nodes"], "leafId": tree["leafId"], "revision": tree["revision"]}
+
+    async def path(self, session_id: str, *, leaf_id: str | Absent | None = ABSENT) -> t.PathResult:
+        params = _given(sessionId=session_id, leafId=leaf_id)
+        return cast(t.PathResult, await self.request("session/path", params))
+
+    async def compare(self, session_id: str, a: str, b: str) -> t.CompareResult:
+        params = {"sessionId": session_id, "a": a, "b": b}
+        return cast(t.CompareResult, await self.request("session/compare", params))
+
+    async def context(
+        self,
+        session_id: str,
+        *,
+        leaf_id: str | Absent | None = ABSENT,
+        format: Literal["agent", "llm"] | Absent = ABSENT,
+        pairing: Literal["report", "repair"] | Absent = ABSENT,
+    ) -> t.ContextResult:
+        params = _given(sessionId=session_id, leafId=leaf_id, format=format, pairing=pairing)
+        return cast(t.ContextResult, await self.request("session/context", params))
+
+    async def move_leaf(
+        self,
+        session_id: str,
+        entry_id: str | None,
+        *,
+        position: Position | Absent = ABSENT,
+        summarize: bool | Absent = ABSENT,
+        instructions: str | Absent = ABSENT,
+        summary: str | Absent = ABSENT,
+        label: str | Absent = ABSENT,
+        expected_leaf_id: str | Absent | None = ABSENT,
+    ) -> t.MoveLeafResult:
+        """None moves the leaf before the first entry: the next append makes another root."""
+        params = _given(
+            sessionId=session_id,
+            entryId=entry_id,
+            position=position,
+            summarize=summarize,
+            instructions=instructions,
+            summary=summary,
+            label=label,
+            expectedLeafId=expected_leaf_id,
+        )
+        return cast(t.MoveLeafResult, await self.request("session/moveLeaf", params))
+
+    async def label(self, session_id: str, entry_id: str, label: str | None) -> t.ChangeResult:
+        """None clears the label."""
+        params = {"sessionId": session_id, "entryId": entry_id, "label": label}
+        return cast(t.ChangeResult, await self.request("session/label", params))
+
+    async def edit_context(self, session_id: str, target_id: str, replacement: t.Replacement | None) -> t.ChangeResult:
+        """None omits what the target contributes."""
+        params = {"sessionId": session_id, "targetId": target_id, "replacement": replacement}
+        return cast(t.ChangeResult, await self.request("session/editContext", params))
+
+    # Notifications and the daemon. `watch` is the comfortable way to the first two.
+
+    async def subscribe(self, session_id: str, *, since: t.SubscribeSince | Absent = ABSENT) -> t.SubscribeResult:
+        params = _given(sessionId=session_id, since=since)
+        return cast(t.SubscribeResult, await self.request("session/subscribe", params))
+
+    async def unsubscribe(self, session_id: str) -> t.UnsubscribeResult:
+        return cast(t.UnsubscribeResult, await self.request("session/unsubscribe", {"sessionId": session_id}))
+
+    async def daemon_status(self) -> t.StatusResult:
+        return cast(t.StatusResult, await self.request("daemon/status"))
+
+    async def stop_daemon(self, *, drain: bool | Absent = ABSENT) -> None:
+        """Stops the daemon for everybody. This client then looks for a new one; close it if none is to come."""
+        await self.request("daemon/stop", _given(drain=drain))
