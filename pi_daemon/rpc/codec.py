@@ -80,7 +80,7 @@ def decode(message: bytes) -> Envelope:
     """
     if rawjson.too_deep(message):
         words = f"JSON nested deeper than {rawjson.MAX_DEPTH}."
-        raise Refused("tooLarge", words, id=_find_id(message), limit="jsonDepth")
+        raise Refused("tooLarge", words, id=find_id(message), limit="jsonDepth")
     try:
         orjson.loads(message)
         envelope = _ENVELOPE.decode(message)
@@ -197,7 +197,7 @@ def _valid_id(raw: bytes | Raw | UnsetType) -> bytes:
     return data
 
 
-def _find_id(message: bytes) -> bytes:
+def find_id(message: bytes) -> bytes:
     """The id of a message that is too deep for a parser, or null."""
     depth = 0
     for token in _TOKEN.finditer(message):

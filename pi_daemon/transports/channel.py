@@ -1,0 +1,152 @@
+"""One connection over a socket, as the event loop's protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pi_daemon.rpc.connection import Connection
+from pi_daemon.rpc.framing import Broken, Framer, frame
+
+if TYPE_CHECKING:
+    from pi_daemon.transports.server import Server
+
+_COPY_BYTES = 256 * 1024
+"""Up to here a header and its message are joined, so that they go out in one call; beyond, the copy costs more."""
+
+
+class SocketChannel(asyncio.Protocol):
+    """What all sockets have in common. The kinds say how bytes become messages and back.
+
+    Closing sends what is queued and our end of the stream, then waits for the peer's end, or for the limit's
+    `linger_seconds`: closing at once could destroy an answer on its way to a peer that is still sending.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._connection: Connection | None = None
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport
+        self._full = False
+        self._closing = False
+        self._ended = False
+        self._peer_ended = False
+        self._linger: asyncio.TimerHandle | None = None
+
+    # What the connection calls
+
+    @property
+    def name(self) -> str:
+        return self._server.name
+
+    @property
+    def backlog(self) -> int:
+        return self._transport.get_write_buffer_size() if self._full else 0
+
+    def send(self, *messages: bytes) -> None:
+        raise NotImplementedError
+
+    def pause(self) -> None:
+        self._transport.pause_reading()
+
+    def resume(self) -> None:
+        self._transport.resume_reading()
+
+    def close(self) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        self._transport.resume_reading()
+        self._say_goodbye()
+        if self._peer_ended:
+            self._transport.close()
+        if self._linger is None:
+            self._linger = self._loop.call_later(self._server.limits.linger_seconds, self._transport.abort)
+
+    def _say_goodbye(self) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        """Send the end of our side."""
+        if not self._ended:
+            self._ended = True
+            self._transport.write_eof()
+
+    # What the server calls
+
+    def dismiss(self) -> None:
+        """Close, with the connection if there is one yet."""
+        if self._connection is not None:
+            self._connection.close()
+        self.close()
+
+    # What the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(high=0)
+        if self._server.admit(self, transport.get_extra_info("socket")):
+            self._begin()
+        else:
+            self._closing = True
+            transport.abort()
+
+    def _begin(self) -> None:
+        self._connection = self._server.connect(self)
+
+    def pause_writing(self) -> None:
+        self._full = True
+
+    def resume_writing(self) -> None:
+        self._full = False
+        if self._connection is not None:
+            self._connection.drained()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._closing = True
+        if self._linger is not None:
+            self._linger.cancel()
+        if self._connection is not None:
+            self._connection.lost()
+        self._server.gone(self)
+
+
+class FramedChannel(SocketChannel):
+    """Messages framed by Content-Length."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._framer = Framer(server.limits)
+
+    def send(self, *messages: bytes) -> None:
+        if self._closing:
+            return
+        if len(messages) == 1 and len(messages[0]) > _COPY_BYTES:
+            self._transport.write(b"Content-Length: %d\r\n\r\n" % len(messages[0]))
+            self._transport.write(memoryview(messages[0]))
+        else:
+            self._transport.write(frame(*messages))
+
+    def data_received(self, data: bytes) -> None:
+        deliver(self._framer.feed(data), self._connection, self._transport.abort)
+
+    def eof_received(self) -> bool:
+        self._peer_ended = True
+        if self._connection is not None:
+            self._connection.ended()
+        return not self._closing
+
+
+def deliver(found: list[bytes | Broken], connection: Connection | None, abort: Callable[[], None]) -> None:
+    """Hand to the connection what the framer found; `abort` for a peer that speaks HTTP."""
+    if connection is None:
+        return
+    for item in found:
+        if isinstance(item, bytes):
+            connection.receive(item)
+        elif item.refused is not None:
+            connection.framing_failed(item.refused, item.fatal)
+        else:
+            abort()
