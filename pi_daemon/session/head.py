@@ -22,13 +22,15 @@ class MessageFacts(Struct, gc=False, frozen=True):
 
 
 class AssistantFacts(Struct, gc=False, frozen=True):
-    """`usage_tokens`: the context size that a valid usage reports, else 0 (aborted, error, zero, absent)."""
+    """`usage_tokens`: the context size that a valid usage reports, else 0 (aborted, error, zero, absent).
+    `has_text`: its content shows text, and not thinking and tool calls alone."""
 
     provider: str | None
     model: str | None
     stop_reason: str | None
     usage_tokens: float
     empty: bool = False
+    has_text: bool = False
     role: str = "assistant"
 
 
