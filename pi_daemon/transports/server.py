@@ -18,6 +18,9 @@ ConnectionFactory = Callable[[Channel, str | None], Connection]
 _BACKLOG = 128
 """Connections the kernel may hold before they are accepted: a hundred subscribers may come at once."""
 
+_RECEIVE_BYTES = 256 * 1024
+"""More than a Unix socket holds."""
+
 
 class CannotListen(PiDaemonError):
     """The address can't be used, or not safely. The message says what to do."""
@@ -37,6 +40,7 @@ class Server:
         self.limits = limits
         self.address = ""
         self.channels: set[SocketChannel] = set()
+        self.received = memoryview(bytearray(_RECEIVE_BYTES))
         self._connect = connect
         self._token = token
         self._listening: asyncio.Server | None = None

@@ -95,13 +95,13 @@ class _WebSocketChannel(SocketChannel):
         self._pause("pongs", False)
         super().resume_writing()
 
-    def data_received(self, data: bytes) -> None:
+    def _take(self, data: bytes) -> None:
         self._wire.receive_data(data)
         for event in self._wire.events_received():
             if isinstance(event, Request):
                 self._shake_hands(event)
             elif isinstance(event, Frame):
-                self._take(event)
+                self._take_frame(event)
         self._flush()
         if self._full and self._transport.get_write_buffer_size() > _PONG_BYTES:
             self._pause("pongs", True)
@@ -130,7 +130,7 @@ class _WebSocketChannel(SocketChannel):
             self._linger = None
             super()._begin()
 
-    def _take(self, frame: Frame) -> None:
+    def _take_frame(self, frame: Frame) -> None:
         if self._connection is None or self._closing:
             return
         if frame.opcode is Opcode.BINARY:

@@ -28,12 +28,12 @@ class Appended(SessionNotification, kw_only=True):
 
 
 class Compacted(SessionNotification, kw_only=True):
-    """`tokens_after` is an estimate."""
+    """`tokens_after` is an estimate, null where another process appended the compaction."""
 
     entry_id: str
     first_kept_entry_id: str | None
     tokens_before: float
-    tokens_after: int
+    tokens_after: int | None
     retention: Raw | UnsetType = UNSET
     cause: Cause
 
