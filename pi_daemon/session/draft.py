@@ -51,16 +51,16 @@ def parse_draft(raw: bytes, index: int) -> Draft:
         raise refuse("type", "an entry needs a type, a string")
     if kind == "session":
         raise refuse("type", "a session header can't be appended")
-    name: str | None = None
+    entry_id: str | None = None
     if "id" in parts:
         given = loads(parts.pop("id"))
         if not isinstance(given, str) or len(given) > MAX_ID_LENGTH or not _id(given):
             raise refuse("id", f"an id is up to {MAX_ID_LENGTH} letters, digits, '.', '_' and '-', ends alphanumeric")
-        name = given
+        entry_id = given
     for path, holds, message in _CHECKS.get(kind, ()):
         if not holds(_at(parts, path)):
             raise refuse(path, f"{path} of a {kind} must be {message}")
-    return Draft(kind, name, parts)
+    return Draft(kind, entry_id, parts)
 
 
 def entry_line(
@@ -71,7 +71,7 @@ def entry_line(
     As in pi, a compaction that names no first kept entry keeps nothing before it, which its own id says.
     """
     head = {"type": draft.type, "id": id, "parentId": parent_id, "timestamp": timestamp}
-    parts = {**{name: dumps(value) for name, value in head.items()}, **draft.members, **(extra or {})}
+    parts = {**{member: dumps(value) for member, value in head.items()}, **draft.members, **(extra or {})}
     if draft.type == "compaction":
         parts.setdefault("firstKeptEntryId", parts["id"])
     return join(parts)
