@@ -10,7 +10,7 @@
 """
 
 from . import types
-from ._client import AsyncClient, Backoff
+from ._client import AsyncClient
 from ._events import (
     AppendedEvent,
     CompactedEvent,
@@ -26,6 +26,7 @@ from ._events import (
 )
 from ._json import dumps, loads
 from ._methods import ABSENT, Absent, Draft
+from ._settings import Backoff
 from ._sync import Client, SyncWatch
 from ._watch import Watch
 from .errors import ClientClosed, ClientError, ConnectionLost, NotConnected, ServerError, Unreachable

@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import itertools
 import os
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Unpack
 
 from . import _types as t
 from ._connection import Connection, ProgressCallback
 from ._methods import Methods
+from ._opened import OpenSessions
+from ._settings import Backoff, Settings
 from ._watch import DEFAULT_LIMIT, Watch
 from ._wires import Endpoint, StdioEndpoint, TcpEndpoint, UnixEndpoint
 from .errors import ClientClosed, ClientError, ConnectionLost, NotConnected, ServerError, Unreachable
@@ -22,34 +22,7 @@ _ATTEMPTS = 5
 """How often a request with `retry` is sent. A daemon that dies at it each time is not helped by a sixth."""
 
 NotificationListener = Callable[[str, dict[str, Any]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """Seconds between the attempts to reach a daemon again: `first`, then twice as long each time up to `most`,
-    each shortened at random by up to half, so that the clients of one daemon don't all come at once.
-    `give_up_after`: seconds without a connection until the client fails for good; None: never."""
-
-    first: float = 0.05
-    most: float = 3.0
-    give_up_after: float | None = None
-
-    def delays(self) -> Iterator[float]:
-        for attempt in itertools.count():
-            yield min(self.most, self.first * 2 ** min(attempt, 30)) * random.uniform(0.5, 1.0)
-
-
-class Settings(TypedDict, total=False):
-    """What all ways to connect take beside the address.
-
-    name: how the daemon names this client to the others (`origin`)
-    reconnect: a Backoff; None: a lost connection is the client's end
-    wait: seconds that a request waits for a connection when there is none (10)
-    """
-
-    name: str
-    reconnect: Backoff | None
-    wait: float
+ConnectionListener = Callable[[bool], None]
 
 
 class AsyncClient(Methods):
@@ -74,8 +47,9 @@ class AsyncClient(Methods):
         self._supervisor: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._watches: list[Watch] = []
-        self._opened: dict[str, dict[str, Any]] = {}
+        self._opened = OpenSessions()
         self._listeners: list[NotificationListener] = []
+        self._connection_listeners: list[ConnectionListener] = []
 
     @classmethod
     async def connect_unix(cls, path: str | os.PathLike[str], **settings: Unpack[Settings]) -> AsyncClient:
@@ -134,6 +108,12 @@ class AsyncClient(Methods):
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
+    def on_connection(self, listener: ConnectionListener) -> Callable[[], None]:
+        """Calls `listener(False)` when the connection is lost, `listener(True)` when it is there again. Returns what
+        ends it."""
+        self._connection_listeners.append(listener)
+        return lambda: self._connection_listeners.remove(listener)
+
     async def watch(
         self, session_id: str, *, since: t.SubscribeSince | None = None, limit: int = DEFAULT_LIMIT
     ) -> Watch:
@@ -179,7 +159,7 @@ class AsyncClient(Methods):
                     raise
                 await connection.ended.wait()
             else:
-                self._remember(connection, method, params or {}, result)
+                self._answered(connection, method, params or {}, result)
                 return result
         raise AssertionError
 
@@ -207,17 +187,17 @@ class AsyncClient(Methods):
 
     async def _open(self) -> Connection:
         connection = Connection(self._notified)
-        self._server = await connection.open(self._endpoint, self._name, self._token)  # type: ignore[assignment]
+        self._server = await connection.open(self._endpoint, self._name, self._token)
         return connection
 
     async def _adopt(self, connection: Connection) -> None:
         """Opens again what was open, then lets requests and watches at the connection."""
-        for session_id, params in list(self._opened.items()):
+        for session_id, params in list(self._opened.requests.items()):
             try:
                 await connection.request("session/open", params)
             except ServerError:
                 # Gone or damaged meanwhile: whoever uses it is told so then.
-                self._opened.pop(session_id, None)
+                self._opened.requests.pop(session_id, None)
         self._connection = connection
         self._ready.set()
         for watch in list(self._watches):
@@ -230,6 +210,7 @@ class AsyncClient(Methods):
             self._ready.clear()
             for watch in self._watches:
                 watch.hold()
+            self._tell_connection(False)
             if self._reconnect is None:
                 self._fail(ConnectionLost(connection.lost_because or "the connection ended"))
                 return
@@ -242,6 +223,11 @@ class AsyncClient(Methods):
             except ServerError as error:
                 self._fail(error)
                 return
+            self._tell_connection(True)
+
+    def _tell_connection(self, connected: bool) -> None:
+        for listener in self._connection_listeners:
+            asyncio.get_running_loop().call_soon(listener, connected)
 
     async def _come_back(self, backoff: Backoff) -> None:
         """Raises ServerError where a daemon is there and won't have this client."""
@@ -256,7 +242,7 @@ class AsyncClient(Methods):
             except ConnectionLost:
                 continue
             except BaseException:
-                connection.abort()
+                await connection.abort()
                 raise
             return
 
@@ -284,19 +270,8 @@ class AsyncClient(Methods):
 
     # Sessions that are open, and who listens.
 
-    def _remember(self, connection: Connection, method: str, params: Mapping[str, Any], result: Any) -> None:
-        if method in ("session/open", "session/create", "session/fork"):
-            known = self._opened.get(result["sessionId"], {})
-            kept = {name: params[name] for name in ("recover", "readOnly") if name in params}
-            options = {**known.get("options", {}), **params.get("options", {})}
-            # An id may belong to several files; who opened by path meant that one.
-            name = {"path": result["path"]} if "path" in params else {"sessionId": result["sessionId"]}
-            self._opened[result["sessionId"]] = {**name, **kept, **({"options": options} if options else {})}
-        elif method == "session/configure" and (opened := self._opened.get(params["sessionId"])) is not None:
-            changed = {name: value for name, value in params.items() if name != "sessionId"}
-            opened["options"] = {**opened.get("options", {}), **changed}
-        elif method in ("session/close", "session/delete"):
-            self._opened.pop(params["sessionId"], None)
+    def _answered(self, connection: Connection, method: str, params: Mapping[str, Any], result: Any) -> None:
+        self._opened.follow(method, params, result)
         if method in ("session/close", "session/unsubscribe"):
             for watch in self._watches:  # they go on; the subscription they shared with the caller is gone
                 if watch.session_id == params["sessionId"]:

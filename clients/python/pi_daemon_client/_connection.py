@@ -38,35 +38,35 @@ class Connection:
         self.lost_because: str | None = None
         self.ended = asyncio.Event()
 
-    async def open(self, endpoint: Endpoint, name: str, token: str | None) -> dict[str, Any]:
+    async def open(self, endpoint: Endpoint, name: str, token: str | None) -> Any:
         """Connects and initializes; returns the InitializeResult.
 
         Raises Unreachable, and ServerError (unauthorized, versionMismatch)."""
         self._wire = await endpoint.open(self)
+        try:
+            async with asyncio.timeout(_GREETING):
+                result = await self._greet(name, token)
+        except BaseException as error:
+            await self.abort()
+            if isinstance(error, ConnectionLost):
+                raise Unreachable(f"no daemon answers at {endpoint}: {error}") from error
+            if isinstance(error, TimeoutError):
+                raise Unreachable(f"what listens at {endpoint} did not answer within {_GREETING} s") from error
+            raise
+        self.notify("initialized", {})
+        return result
+
+    async def _greet(self, name: str, token: str | None) -> Any:
         options: dict[str, Any] = {"protocolVersion": PROTOCOL_VERSION}
         if token is not None:
             options["token"] = token
-        try:
-            async with asyncio.timeout(_GREETING):
-                result: dict[str, Any] = await self.request(
-                    "initialize",
-                    {
-                        "processId": None,
-                        "clientInfo": {"name": name},
-                        "initializationOptions": {"piDaemon": options},
-                        "capabilities": {},
-                    },
-                )
-            self.notify("initialized", {})
-        except ConnectionLost as error:
-            raise Unreachable(f"no daemon answers at {endpoint}: {error}") from error
-        except TimeoutError:
-            self.abort()
-            raise Unreachable(f"what listens at {endpoint} did not answer within {_GREETING} s") from None
-        except BaseException:
-            self.abort()
-            raise
-        return result
+        params = {
+            "processId": None,
+            "clientInfo": {"name": name},
+            "initializationOptions": {"piDaemon": options},
+            "capabilities": {},
+        }
+        return await self.request("initialize", params)
 
     async def request(self, method: str, params: Mapping[str, Any], progress: ProgressCallback | None = None) -> Any:
         """Raises ServerError, ConnectionLost; TypeError or ValueError for params that are no JSON.
@@ -114,10 +114,11 @@ class Connection:
         finally:
             await self._wire.close()
 
-    def abort(self) -> None:
+    async def abort(self) -> None:
         """The end at once, without a word."""
         if self._wire is not None:
             self._wire.abort()
+            await self._wire.closed.wait()
 
     # What a Wire calls.
 
@@ -130,7 +131,8 @@ class Connection:
                 raise ValueError("a message that is no object")
         except ValueError as error:
             self.lost(f"the daemon sent what is no message: {error}")
-            self.abort()
+            if self._wire is not None:
+                self._wire.abort()
             return
         method = message.get("method")
         if not isinstance(method, str):

@@ -16,6 +16,10 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 def dumps(value: Any) -> bytes:
     """Compact JSON. Raises TypeError for what has no JSON form, ValueError for a cycle."""
     try:
@@ -32,6 +36,6 @@ def loads(data: bytes) -> Any:
         return _decode(data)
     except (msgspec.DecodeError, RecursionError):
         try:
-            return json.loads(data)
+            return json.loads(data, parse_constant=_refuse)
         except RecursionError:
             raise ValueError("the value is nested too deep") from None

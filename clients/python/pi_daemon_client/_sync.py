@@ -10,10 +10,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from . import _types as t
-from ._client import AsyncClient, NotificationListener, Settings
+from ._client import AsyncClient, ConnectionListener, NotificationListener
 from ._connection import ProgressCallback
 from ._events import Event, ResyncEvent
 from ._methods import ABSENT, Absent
+from ._settings import Settings
 from ._watch import DEFAULT_LIMIT, Watch
 from .errors import ClientClosed
 
@@ -178,6 +179,9 @@ class Client:
 
     def on_notification(self, listener: NotificationListener) -> Callable[[], None]:
         return self._client.on_notification(listener)
+
+    def on_connection(self, listener: ConnectionListener) -> Callable[[], None]:
+        return self._client.on_connection(listener)
 
     def watch(self, session_id: str, *, since: t.SubscribeSince | None = None, limit: int = DEFAULT_LIMIT) -> SyncWatch:
         return SyncWatch(self._loop, self._run(self._client.watch(session_id, since=since, limit=limit)))

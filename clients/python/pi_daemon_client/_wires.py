@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
@@ -18,8 +19,8 @@ from .errors import Unreachable
 _STDERR_KEPT = 4096
 """Bytes of a child's stderr that are kept to explain its end."""
 
-_CHILD_PATIENCE = 5.0
-"""Seconds that a child may take to leave after its stdin was closed."""
+_PATIENCE = 10.0
+"""Seconds in which what is queued must be taken, and a child whose stdin was closed must have left."""
 
 
 class Receiver(Protocol):
@@ -37,6 +38,9 @@ class Wire:
         self._writable = asyncio.Event()
         self._writable.set()
         self.gone = asyncio.Event()
+        """Nothing comes or goes any more, and the receiver was told."""
+        self.closed = asyncio.Event()
+        """The operating system's side is released too: socket closed, child waited for."""
 
     def send(self, body: bytes) -> None:
         """Queues one message. Does nothing on a wire that is gone."""
@@ -48,6 +52,8 @@ class Wire:
         await self._writable.wait()
 
     def _feed(self, data: bytes) -> None:
+        if self.gone.is_set():
+            return
         try:
             for body in self._frames.feed(data):
                 self._receiver.received(body)
@@ -90,6 +96,7 @@ class SocketWire(Wire, asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end(f"the connection broke: {exc}" if exc else "the daemon closed the connection")
+        self.closed.set()
 
     def _write(self, data: bytes) -> None:
         self._transport.write(data)
@@ -100,10 +107,11 @@ class SocketWire(Wire, asyncio.Protocol):
     async def close(self) -> None:
         self._transport.close()
         try:
-            async with asyncio.timeout(_CHILD_PATIENCE):
-                await self.gone.wait()
-        finally:
-            self._transport.abort()
+            async with asyncio.timeout(_PATIENCE):
+                await self.closed.wait()
+        except TimeoutError:
+            self.abort()
+            await self.closed.wait()
 
 
 class ChildWire(Wire, asyncio.SubprocessProtocol):
@@ -115,7 +123,6 @@ class ChildWire(Wire, asyncio.SubprocessProtocol):
     def __init__(self, receiver: Receiver) -> None:
         super().__init__(receiver)
         self._stderr = bytearray()
-        self._closed = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
@@ -132,25 +139,26 @@ class ChildWire(Wire, asyncio.SubprocessProtocol):
         said = self._stderr.decode(errors="replace").strip()
         code = self._transport.get_returncode()
         self._end(f"the daemon that was started here ended with code {code}" + (f": {said}" if said else ""))
-        self._closed.set()
+        self._transport.close()
+        self.closed.set()
 
     def _write(self, data: bytes) -> None:
         self._stdin.write(data)
 
     def abort(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._transport.kill()
+        if self._transport.get_returncode() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._transport.get_pid(), signal.SIGKILL)  # with what it may have started itself
+        self._transport.close()
 
     async def close(self) -> None:
         self._stdin.close()
         try:
-            async with asyncio.timeout(_CHILD_PATIENCE):
-                await self._closed.wait()
+            async with asyncio.timeout(_PATIENCE):
+                await self.closed.wait()
         except TimeoutError:
             self.abort()
-            await self._closed.wait()
-        finally:
-            self._transport.close()
+            await self.closed.wait()
 
 
 class Endpoint(Protocol):
