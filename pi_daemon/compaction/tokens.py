@@ -1,0 +1,153 @@
+"""How many tokens a context takes: what the last answer's usage reports, and estimates of what follows it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from pi_daemon.session.head import AssistantFacts, CompactionFacts, EditFacts, Head
+from pi_daemon.session.jstext import stringify_length, utf16_length
+from pi_daemon.session.projection import Projection, Selection, project, select
+from pi_daemon.session.rawjson import loads
+from pi_daemon.session.system import fold_system
+
+IMAGE_CHARACTERS = 4800
+"""What an image counts for (pi 1.6.0)."""
+
+CHARACTERS_A_TOKEN = 4
+
+
+def estimate(message: bytes | dict[str, Any]) -> int:
+    """The tokens of one message: a quarter of the UTF-16 code units that a model is shown of it, rounded up."""
+    value = loads(message) if isinstance(message, bytes) else message
+    return -(-_characters(value) // CHARACTERS_A_TOKEN) if isinstance(value, dict) else 0
+
+
+def _characters(message: dict[str, Any]) -> int:
+    match message.get("role"):
+        case "user" | "toolResult" | "custom":
+            return _content(message.get("content"))
+        case "assistant":
+            content = message.get("content")
+            return sum(map(_answer_block, content)) if isinstance(content, list) else 0
+        case "system":
+            sections = message.get("sections")
+            tools = message.get("toolsAdded")
+            return (
+                _content(message.get("content"))
+                + (sum(map(_text, sections.values())) if isinstance(sections, dict) else 0)
+                + (stringify_length(tools) if tools or tools == [] else 0)
+            )
+        case "bashExecution":
+            return _text(message.get("command")) + _text(message.get("output"))
+        case "branchSummary" | "compactionSummary":
+            return _text(message.get("summary"))
+        case _:
+            return 0
+
+
+def _text(value: object) -> int:
+    return utf16_length(value) if isinstance(value, str) else 0
+
+
+def _content(content: object) -> int:
+    if not isinstance(content, list):
+        return _text(content)
+    characters = 0
+    for block in content:
+        if isinstance(block, dict):
+            kind = block.get("type")
+            if kind == "text":
+                characters += _text(block.get("text"))
+            elif kind == "image":
+                characters += IMAGE_CHARACTERS
+    return characters
+
+
+def _answer_block(block: object) -> int:
+    if not isinstance(block, dict):
+        return 0
+    match block.get("type"):
+        case "text":
+            return _text(block.get("text"))
+        case "thinking":
+            return _text(block.get("thinking"))
+        case "toolCall":
+            arguments = stringify_length(block["arguments"]) if "arguments" in block else 0
+            return _text(block.get("name")) + arguments
+        case _:
+            return 0
+
+
+def contribution(head: Head, line: bytes) -> int:
+    """What an entry adds to an estimate when it is appended: the tokens of the messages that it stands for."""
+    return sum(map(estimate, project(select([head]), [line]).messages))
+
+
+class Measure(Struct, frozen=True):
+    """What has to be read to know the size of a context: `usage` tokens plus estimates of `selection`'s messages.
+
+    `folded`: no usage counts, and system messages count once, folded.
+    """
+
+    usage: float
+    selection: Selection
+    folded: bool
+
+    def tokens(self, projection: Projection) -> int:
+        """`projection` is that of `selection`."""
+        return math.ceil(self.usage) + _estimates(projection, self.folded)
+
+
+def measure(path: Sequence[Head], selection: Selection) -> Measure:
+    """How to size the context of `path`, `selection` being what `select` made of it.
+
+    pi 1.6.0: the usage of the last answer in the context counts, unless it is not valid (aborted, failed, zero) or
+    a compaction or a context edit came after it on the path.
+    """
+    sources = selection.sources
+    at = _last_usage([source.head for source in sources], path)
+    if at is None:
+        return Measure(0, selection, True)
+    head = sources[at].head
+    usage = head.facts.usage_tokens if isinstance(head.facts, AssistantFacts) else 0
+    return Measure(usage, Selection(sources[at + 1 :]), False)
+
+
+def context_tokens(path: Sequence[Head], projection: Projection) -> int:
+    """The size of a context whose messages are all at hand, `projection` being that of `path`."""
+    at = _last_usage(projection.source_heads, path)
+    if at is None:
+        return _estimates(projection, True)
+    facts = projection.source_heads[at].facts
+    usage = facts.usage_tokens if isinstance(facts, AssistantFacts) else 0
+    return math.ceil(usage) + sum(map(estimate, projection.messages[at + 1 :]))
+
+
+def _last_usage(heads: Sequence[Head], path: Sequence[Head]) -> int | None:
+    """The place in `heads` of the answer whose usage counts."""
+    at = next((place for place in range(len(heads) - 1, -1, -1) if _reports(heads[place])), None)
+    if at is None:
+        return None
+    for head in reversed(path):
+        if head is heads[at]:
+            return at
+        if isinstance(head.facts, CompactionFacts | EditFacts):
+            return None
+    return None
+
+
+def _reports(head: Head) -> bool:
+    return isinstance(head.facts, AssistantFacts) and head.facts.usage_tokens > 0
+
+
+def _estimates(projection: Projection, folded: bool) -> int:
+    if not folded:
+        return sum(map(estimate, projection.messages))
+    pairs = list(zip(projection.roles, projection.messages, strict=True))
+    system = fold_system(message for role, message in pairs if role == "system")
+    tokens = sum(estimate(message) for role, message in pairs if role != "system")
+    return tokens + (estimate(system) if system is not None else 0)
