@@ -63,11 +63,10 @@ class Writer:
 
     def text(self, length: int) -> str:
         text = self.random.choice(self.pool)
-        start = self.random.randrange(0, 200)
-        piece = text[start : start + length]
+        piece = self.random.choice(_PROSE) + "\n" + text[:length]
         while len(piece) < length:
-            piece += self.random.choice(self.pool)[: length - len(piece)]
-        return piece
+            piece += self.random.choice(self.pool)
+        return piece[:length]
 
     def entry(self, index: int, length: int, at: datetime) -> dict[str, Any]:
         """The own members of entry `index`, with about `length` bytes of text."""
