@@ -1,0 +1,192 @@
+"""Which sessions are open, and who listens to them.
+
+A session is open while somebody subscribes to it or a call uses it; after that it stays loaded among the idle
+ones until others push it out. One that isn't written yet stays in any case until its last client closes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+
+from pi_daemon.engine.environment import Environment
+from pi_daemon.engine.events import Deleted, Origin
+from pi_daemon.engine.live import LiveSession, Persistence, Subscriber
+from pi_daemon.engine.options import SessionOptions
+from pi_daemon.session.errors import AmbiguousSession, Busy, SessionExists, SessionNotFound
+from pi_daemon.session.head import Head, Header
+from pi_daemon.storage.protocols import Loaded, Repository, SessionLog, SessionRef
+
+IDLE_SESSIONS = 32
+"""Loaded but unused sessions that are kept: enough for a panel that flips through a project, at some tens of MB
+for ordinary sessions."""
+
+
+class Hub:
+    """`files` holds sessions that are written, `memory` those that never are."""
+
+    def __init__(
+        self,
+        files: Repository,
+        memory: Repository,
+        environment: Environment | None = None,
+        defaults: SessionOptions | None = None,
+    ) -> None:
+        self.files = files
+        self.memory = memory
+        self.environment = environment or Environment()
+        self.defaults = defaults or SessionOptions()
+        self._open: dict[str, LiveSession] = {}
+        self._idle: OrderedDict[str, LiveSession] = OrderedDict()
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    # -- finding and opening
+
+    @property
+    def sessions(self) -> list[LiveSession]:
+        """All that are loaded, idle ones included."""
+        return list(self._open.values())
+
+    def loaded(self, session_id: str) -> LiveSession | None:
+        """The loaded session with that id. Raises AmbiguousSession where two files have it."""
+        found = [session for session in self._open.values() if session.session_id == session_id]
+        if len(found) > 1:
+            raise AmbiguousSession(
+                "Several open files have this session id; close one, or make the ids differ.",
+                paths=[session.log.ref.location for session in found],
+            )
+        return found[0] if found else None
+
+    async def find(self, session_id: str | None = None, path: str | None = None) -> SessionRef:
+        """Raises SessionNotFound, AmbiguousSession, OutsideRoot, InvalidParams, SessionCorrupted."""
+        if session_id is not None:
+            live = self.loaded(session_id)
+            return live.log.ref if live is not None else await self.files.find(session_id)
+        if path is None:
+            raise SessionNotFound("Name a session by sessionId or by path.")
+        return await self.files.ref(path)
+
+    @contextlib.asynccontextmanager
+    async def use(self, session_id: str | None = None, path: str | None = None) -> AsyncIterator[LiveSession]:
+        """The session, opened for the time of the block if it wasn't open."""
+        session = self.loaded(session_id) if session_id is not None else None
+        if session is None:
+            session = await self.open(await self.find(session_id, path))
+        session.users += 1
+        try:
+            yield session
+        finally:
+            session.users -= 1
+            await self._settle(session)
+
+    async def open(self, ref: SessionRef, *, recover: bool = False, read_only: bool = False) -> LiveSession:
+        """Load a session, or take the one that is loaded. Raises as Repository.open does."""
+        async with self._locks.setdefault(ref.location, asyncio.Lock()):
+            session = self._open.get(ref.location)
+            if session is None:
+                loaded, log = await self.files.open(ref, recover=recover)
+                if read_only and loaded.read_only is None:
+                    loaded.read_only = "it was opened with readOnly"
+                session = self._start(loaded, log, persist="immediate")
+            else:
+                await session.look()
+            self._idle.pop(ref.location, None)
+        if not session.users and not session.subscribers:
+            self._idle[ref.location] = session
+        return session
+
+    async def create(
+        self,
+        header: Header,
+        lines: Sequence[bytes] = (),
+        heads: Sequence[Head] = (),
+        *,
+        persist: str,
+        options: SessionOptions | None = None,
+    ) -> LiveSession:
+        """A new session, with `lines` and what they are made from. Raises SessionExists, StorageFailed."""
+        if any(s.session_id == header.id and s.header.cwd == header.cwd for s in self._open.values()):
+            raise SessionExists("A session with this id is open; give another id or none.")
+        repository = self.memory if persist == "never" else self.files
+        persistence = Persistence(persist)
+        for head in heads:
+            persistence.note(head)
+        loaded, log = await repository.create(header, lines, persist=persistence.due(()))
+        return self._start(loaded, log, persist=persist, options=options)
+
+    async def copy(self, source: LiveSession, header: Header) -> LiveSession:
+        """A new session with every line of `source`."""
+        loaded, log = await self.files.copy(source.log.ref, header)
+        return self._start(loaded, log, persist="immediate", options=source.options)
+
+    def _start(
+        self, loaded: Loaded, log: SessionLog, *, persist: str, options: SessionOptions | None = None
+    ) -> LiveSession:
+        async def reopen() -> tuple[Loaded, SessionLog]:
+            return await self.files.open(loaded.ref)
+
+        session = LiveSession(loaded, log, self.environment, reopen, persist=persist, options=options or self.defaults)
+        self._open[loaded.ref.location] = session
+        return session
+
+    # -- listening
+
+    def subscribe(self, session: LiveSession, client_id: str, deliver: Subscriber) -> None:
+        """Changes from the next one on go to `deliver`, which must not block or raise."""
+        session.subscribers[client_id] = deliver
+        self._idle.pop(session.log.ref.location, None)
+
+    async def unsubscribe(self, session: LiveSession, client_id: str, *, close: bool = False) -> bool:
+        """Stop telling. `close`: when nobody else is there, write what isn't written and let the session go."""
+        was = session.subscribers.pop(client_id, None) is not None
+        if not session.subscribers:
+            await session.flush()
+            if close and not session.users and not session.subscribers:
+                await self._drop(session)
+                return was
+        await self._settle(session)
+        return was
+
+    def subscribed(self, client_id: str) -> list[LiveSession]:
+        return [session for session in self._open.values() if client_id in session.subscribers]
+
+    # -- letting go
+
+    async def delete(self, session: LiveSession, client_id: str, origin: Origin) -> str | None:
+        """To the trash. Raises Busy while another client has it open, StorageFailed."""
+        if session.subscribers.keys() - {client_id} or session.users > 1:
+            raise Busy("Another client has this session open; have it closed there first.")
+        ref, persisted = session.log.ref, session.log.persisted
+        trashed_to = await self.files.delete(ref) if persisted else None
+        session.announce(Deleted(trashed_to), origin)
+        await self._drop(session)
+        return trashed_to
+
+    async def close(self) -> None:
+        """Write what isn't written, and let every session go."""
+        for session in self.sessions:
+            with contextlib.suppress(Exception):
+                await session.flush()
+            await self._drop(session)
+
+    async def _settle(self, session: LiveSession) -> None:
+        location = session.log.ref.location
+        if session.users or session.subscribers or self._open.get(location) is not session:
+            return
+        if session.log.persisted:
+            self._idle[location] = session
+            self._idle.move_to_end(location)
+        while len(self._idle) > IDLE_SESSIONS:
+            _, oldest = self._idle.popitem(last=False)
+            await self._drop(oldest)
+
+    async def _drop(self, session: LiveSession) -> None:
+        location = session.log.ref.location
+        if self._open.get(location) is session:
+            del self._open[location]
+        self._idle.pop(location, None)
+        self._locks.pop(location, None)
+        session.subscribers.clear()
+        await session.close()

@@ -1,0 +1,322 @@
+"""One open session, and the only place where it changes.
+
+Operations queue here; one writer task takes what has queued, stages it, has storage write it as one batch, and
+only then shows it: to readers, to the askers, to the subscribers. While a batch is being written the next one
+queues, so that many appends share one write and one sync.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from pi_daemon.engine.environment import Environment
+from pi_daemon.engine.events import (
+    Appended,
+    Change,
+    Damaged,
+    Event,
+    Failed,
+    LeafChanged,
+    NodeFacts,
+    Origin,
+    Replaced,
+    meanings,
+)
+from pi_daemon.engine.history import History
+from pi_daemon.engine.meter import Meter
+from pi_daemon.engine.operations import Flush, Look, Operation, Outcome
+from pi_daemon.engine.options import SessionOptions
+from pi_daemon.engine.staging import Staged, Staging
+from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, ShuttingDown
+from pi_daemon.session.head import Damage, Head
+from pi_daemon.session.projection import Selection, select
+from pi_daemon.session.tree import SessionTree
+from pi_daemon.session.view import preview
+from pi_daemon.storage.protocols import Loaded, SessionLog, Written
+
+BATCH_OPERATIONS = 512
+"""As many operations share a write; more wait for the next, so that the first askers need not wait for all."""
+
+Subscriber = Callable[[Change], None]
+Reopen = Callable[[], Awaitable[tuple[Loaded, SessionLog]]]
+
+
+class Persistence(Struct):
+    """When an unwritten session is written, and whether that time has come."""
+
+    mode: str
+    has_user: bool = False
+    has_assistant: bool = False
+
+    def note(self, head: Head) -> None:
+        self.has_user |= head.role == "user"
+        self.has_assistant |= head.role == "assistant"
+
+    def due(self, staged: Sequence[Staged]) -> bool:
+        if self.mode == "never":
+            return False
+        if self.mode == "immediate" or self.has_assistant:
+            return True
+        roles = {entry.head.role for entry in staged}
+        if self.mode == "firstMessage":
+            return self.has_user or bool(roles & {"user", "assistant"})
+        return "assistant" in roles
+
+
+class LiveSession:
+    """`tree`, `leaf_id` and `revision` are what is written and told, never what is still queued."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        log: SessionLog,
+        environment: Environment,
+        reopen: Reopen,
+        *,
+        persist: str = "immediate",
+        options: SessionOptions | None = None,
+    ) -> None:
+        self.environment = environment
+        self.options = options or SessionOptions()
+        self.subscribers: dict[str, Subscriber] = {}
+        self.users = 0
+        self.failed: PiDaemonError | None = None
+        self.snapshot: object | None = None
+        self.persistence = Persistence(persist)
+        self._reopen = reopen
+        self._queue: list[Operation] = []
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closing = False
+        self._adopt(loaded, log)
+        self._writer = asyncio.create_task(self._write(), name=f"writer of {self.session_id}")
+
+    def _adopt(self, loaded: Loaded, log: SessionLog) -> None:
+        self.header = loaded.header
+        self.log = log
+        self.damage = list(loaded.damage)
+        self.read_only = loaded.read_only
+        self.tree = SessionTree(loaded.heads)
+        self.damage.extend(self.tree.damage())
+        self.leaf_id: str | None = self.tree.last_id
+        self.instance_id = self.environment.instance_id()
+        self.revision = 0
+        self.history = History(0)
+        self.meter = Meter()
+        for head in loaded.heads:
+            self.persistence.note(head)
+
+    @property
+    def session_id(self) -> str:
+        return self.header.id
+
+    @property
+    def path(self) -> str | None:
+        """Where the file is, None while there is none."""
+        return self.log.ref.location if self.log.persisted else None
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    # -- changing
+
+    async def perform(self, operation: Operation) -> Outcome:
+        """Queue an operation and wait until it is written as its durability says.
+
+        Raises ReadOnly, SessionFailed, StorageFailed, ShuttingDown and what the operation refuses with."""
+        if self._closing:
+            raise ShuttingDown("The session is being closed; open it again.", applied=False)
+        if self.read_only is not None:
+            raise ReadOnly(f"The session can be read but not written: {self.read_only}.")
+        self._queue.append(operation)
+        self._wake.set()
+        return await operation.done
+
+    async def flush(self) -> None:
+        """Write a session that isn't written yet, if it holds a user message and may be written at all."""
+        if not self.log.persisted and self.persistence.has_user and self.persistence.mode != "never":
+            self.persistence.mode = "immediate"
+            await self.perform(Flush(None))
+
+    async def _write(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._queue:
+                batch, self._queue = self._queue[:BATCH_OPERATIONS], self._queue[BATCH_OPERATIONS:]
+                self._idle.clear()
+                try:
+                    await self._run(batch)
+                except Exception as error:
+                    for operation in batch:
+                        operation.fail(error)
+                    raise
+                finally:
+                    self._idle.set()
+
+    async def _run(self, batch: Sequence[Operation]) -> None:
+        await self._look_before_writing()
+        staging = Staging(self.tree, self.leaf_id, self.environment)
+        accepted: list[Operation] = []
+        for operation in batch:
+            if operation.done.cancelled():
+                continue
+            mark = staging.mark()
+            operation.first = len(staging.entries)
+            try:
+                if self.failed is not None:
+                    raise self.failed
+                await operation.stage(staging, self)
+            except PiDaemonError as error:
+                staging.rollback(mark)
+                operation.fail(error)
+                continue
+            operation.last = len(staging.entries)
+            operation.leaf_id = staging.leaf_id
+            accepted.append(operation)
+        written = None
+        if staging.entries or any(operation.flushes for operation in accepted):
+            try:
+                written = await self._append(staging.entries)
+            except PiDaemonError as error:
+                await self._refuse(accepted, error)
+                return
+        await self._commit(accepted, staging, written)
+
+    async def _append(self, entries: Sequence[Staged]) -> Written:
+        persist = self.log.persisted or self.persistence.due(entries)
+        synced = self.options.durability == "synced"
+        return await self.log.append([entry.line for entry in entries], synced=synced, persist=persist)
+
+    async def _refuse(self, accepted: Sequence[Operation], error: PiDaemonError) -> None:
+        """A write failed: nothing of the batch counts. What wanted no write is tried again on its own."""
+        if isinstance(error, SessionFailed) and self.failed is None:
+            self.failed = error
+            self._publish([Failed(error.reason, error.data.get("errno"))], None)
+        retry = []
+        for operation in accepted:
+            if operation.first == operation.last and not operation.flushes:
+                operation.entries.clear()
+                retry.append(operation)
+            else:
+                operation.fail(error)
+        if retry:
+            await self._run(retry)
+
+    async def _commit(self, accepted: Sequence[Operation], staging: Staging, written: Written | None) -> None:
+        durability = self.options.durability if self.log.persisted else "memory"
+        raced = False
+        if written is not None:
+            durability, raced = written.durability, bool(written.foreign)
+            await self._take_foreign(written.foreign, written.damage)
+            for entry, offset in zip(staging.entries, written.offsets, strict=True):
+                entry.head.offset = offset
+        for operation in accepted:
+            staged = staging.entries[operation.first : operation.last]
+            previous = self.leaf_id
+            self._commit_one(operation, staged, staging.tokens_after)
+            if not operation.done.done():
+                raced_it = raced and bool(staged)
+                operation.done.set_result(
+                    Outcome(operation.entries, self.leaf_id, previous, self.revision, durability, raced_it)
+                )
+
+    def _commit_one(self, operation: Operation, staged: Sequence[Staged], tokens_after: Mapping[str, int]) -> None:
+        previous = self.leaf_id
+        for entry in staged:
+            self.tree.add(entry.head)
+            self.meter.note(entry.head, entry.line, tokens_after.get(entry.head.id))
+            self.persistence.note(entry.head)
+        if staged or operation.moves:
+            self.leaf_id = operation.leaf_id
+        events: list[Event] = []
+        if staged:
+            nodes = [NodeFacts(e.head, e.head.parent_id, preview(e.head, e.line)) for e in staged]
+            events.append(Appended(nodes, operation.cause))
+        if self.leaf_id != previous:
+            events.append(LeafChanged(self.leaf_id, previous, operation.cause))
+        events.extend(meanings(((e.head, e.line) for e in staged), tokens_after, operation.cause))
+        if events:
+            self._publish(events, operation.origin)
+
+    # -- looking at what others did
+
+    async def look(self) -> None:
+        """Take in what others have appended to the file. Raises StorageFailed."""
+        if self.log.persisted and self.log.stale():
+            await self.perform(Look(None))
+
+    async def _look_before_writing(self) -> None:
+        if not self.log.persisted or self.failed is not None or not self.log.stale():
+            return
+        with contextlib.suppress(PiDaemonError):
+            found = await self.log.look()
+            if found.replaced:
+                await self._replace()
+            else:
+                await self._take_foreign(found.heads, found.damage)
+
+    async def _take_foreign(self, heads: Sequence[Head], damage: Sequence[Damage]) -> None:
+        if heads:
+            previous = self.leaf_id
+            lines = await self.lines(heads)
+            for head in heads:
+                self.tree.add(head)
+                self.persistence.note(head)
+            self.leaf_id = self.tree.last_id
+            nodes = [NodeFacts(h, h.parent_id, preview(h, line)) for h, line in zip(heads, lines, strict=True)]
+            events: list[Event] = [Appended(nodes, "external")]
+            if self.leaf_id != previous:
+                events.append(LeafChanged(self.leaf_id, previous, "external"))
+            events.extend(meanings(zip(heads, lines, strict=True), {}, "external"))
+            self._publish(events, None)
+        if damage:
+            self.damage.extend(damage)
+            self._publish([Damaged(list(damage))], None)
+
+    async def _replace(self) -> None:
+        """The file isn't the one we knew: load it as a new instance, whose revisions begin anew."""
+        loaded, log = await self._reopen()
+        await self.log.close()
+        self._adopt(loaded, log)
+        self._publish([Replaced("the file was rewritten or replaced")], None)
+
+    # -- telling
+
+    def _publish(self, events: list[Event], origin: Origin | None) -> None:
+        self.revision += 1
+        change = Change(self.session_id, self.instance_id, self.revision, origin, events)
+        self.history.add(change)
+        for deliver in list(self.subscribers.values()):
+            deliver(change)
+
+    def announce(self, event: Event, origin: Origin | None) -> None:
+        """Tell the subscribers of something that happened to the session as a whole."""
+        self._publish([event], origin)
+
+    # -- reading
+
+    def selection(self) -> Selection:
+        """What of the path to the leaf counts; the model and the thinking level it has selected."""
+        return select(self.tree.path(self.leaf_id))
+
+    async def lines(self, heads: Sequence[Head]) -> list[bytes]:
+        """The entries as they are stored. Raises StorageFailed."""
+        return await self.log.read(heads) if heads else []
+
+    async def close(self) -> None:
+        """Let what is queued finish, then stop. Nothing is lost but what `persist` says is never written."""
+        self._closing = True
+        while self._queue or not self._idle.is_set():
+            await self._idle.wait()
+            await asyncio.sleep(0)
+        self._writer.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._writer
+        await self.log.close()

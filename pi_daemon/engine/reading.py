@@ -1,0 +1,94 @@
+"""What a session shows of its bodies: the context at a leaf, its size, a message's text for editing, sums."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from pi_daemon.compaction.tokens import context_tokens, measure
+from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.offload import offload
+from pi_daemon.session.errors import EntryNotFound, InvalidParams
+from pi_daemon.session.llm import to_llm
+from pi_daemon.session.pairing import problems, repair
+from pi_daemon.session.projection import project, select
+from pi_daemon.session.stats import Sums, sums
+from pi_daemon.session.view import message_text
+
+
+class Context(Struct):
+    """`messages` are raw JSON; `sources[i]` is the entry of `messages[i]`. `problems`: (kind, entry, tool call)."""
+
+    messages: list[bytes]
+    sources: list[str]
+    model: tuple[str, str] | None
+    thinking_level: str
+    tokens: int
+    compaction_id: str | None
+    problems: list[tuple[str, str, str]]
+
+
+async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = False, fix: bool = False) -> Context:
+    """What the model is sent at `leaf_id`. `fix` leaves out results without a call and answers calls without a
+    result. Raises EntryNotFound, StorageFailed."""
+    path = session.tree.path(leaf_id)
+    selection = select(path)
+    lines = await session.lines(selection.heads())
+    now = session.environment.now_ms()
+
+    def make() -> Context:
+        projection = project(selection, lines)
+        tokens = context_tokens(path, projection)
+        if fix:
+            projection = repair(projection, now)
+        shown = to_llm(projection) if llm else projection
+        return Context(
+            shown.messages,
+            shown.sources,
+            selection.model,
+            selection.thinking_level,
+            tokens,
+            selection.compaction.id if selection.compaction is not None else None,
+            problems(projection),
+        )
+
+    return await offload(sum(map(len, lines)), make)
+
+
+async def size(session: LiveSession) -> int:
+    """The tokens of the context at the session's leaf; from the meter, where it knows. Raises StorageFailed."""
+    leaf_id = session.leaf_id
+    known = session.meter.at(leaf_id)
+    if known is not None:
+        return known
+    path = session.tree.path(leaf_id)
+    found = measure(path, select(path))
+    lines = await session.lines(found.selection.heads())
+    tokens = await offload(sum(map(len, lines)), lambda: found.tokens(project(found.selection, lines)))
+    if session.leaf_id == leaf_id:
+        session.meter.set(leaf_id, tokens, folded=found.folded)
+    return tokens
+
+
+async def editor_text(session: LiveSession, entry_id: str) -> str:
+    """The text of a user or custom message, to be edited and sent again. Raises EntryNotFound, InvalidParams."""
+    head = session.tree.get(entry_id)
+    if head is None:
+        raise EntryNotFound("The session has no such entry; read session/tree.", entryId=entry_id)
+    if head.role != "user" and head.type != "custom_message":
+        raise InvalidParams("Only before a user or a custom message: name one of those, or use `at`.", path="position")
+    return message_text(head, (await session.lines([head]))[0])
+
+
+async def stats(session: LiveSession) -> Sums:
+    """Sums over the whole file. Raises StorageFailed."""
+    heads = [head for head in session.tree.entries if head.type == "message"]
+    total = Sums()
+    for start in range(0, len(heads), _STATS_ENTRIES):
+        part = heads[start : start + _STATS_ENTRIES]
+        lines = await session.lines(part)
+        await offload(sum(map(len, lines)), lambda part=part, lines=lines: sums(total, part, lines))
+    return total
+
+
+_STATS_ENTRIES = 2_000
+"""Read at a time: a few MB."""

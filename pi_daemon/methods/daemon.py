@@ -1,0 +1,54 @@
+"""daemon/status and daemon/stop."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from pathlib import Path
+
+from pi_daemon import __version__
+from pi_daemon.methods.shared import Shared
+from pi_daemon.rpc.connection import Call
+from pi_daemon.rpc.types import sessions as s
+from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, Empty
+
+
+async def status(shared: Shared, call: Call, params: Empty) -> s.StatusResult:
+    return s.StatusResult(
+        version=__version__,
+        protocol_version=PROTOCOL_VERSION,
+        daemon_id=shared.daemon_id,
+        pid=os.getpid(),
+        uptime=round(time.monotonic() - shared.started, 3),
+        sessions_dir=shared.sessions_dir,
+        transports=list(shared.transports),
+        clients=[connection.statistics() for connection in shared.connections.values()],
+        sessions=[
+            s.OpenSessionStatus(
+                session_id=session.session_id,
+                path=session.path,
+                revision=session.revision,
+                entry_count=len(session.tree),
+                subscribers=len(session.subscribers),
+                queued=session.queued,
+                persisted=session.log.persisted,
+            )
+            for session in shared.hub.sessions
+        ],
+        memory=_resident_bytes(),
+    )
+
+
+async def stop(shared: Shared, call: Call, params: s.StopParams) -> Empty:
+    shared.stop(params.drain)
+    return Empty()
+
+
+def _resident_bytes() -> int:
+    """What the process has in memory now; what it had at most, where the system doesn't tell that."""
+    try:
+        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return pages * os.sysconf("SC_PAGE_SIZE")

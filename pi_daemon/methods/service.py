@@ -1,0 +1,125 @@
+"""The daemon as a connection sees it: the handlers by name, and what happens when clients come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec import UNSET
+
+from pi_daemon import __version__
+from pi_daemon.methods import context, daemon, entries, leaf, sessions, subscriptions
+from pi_daemon.methods.shared import Shared
+from pi_daemon.rpc import codec
+from pi_daemon.rpc.connection import Call, Connection
+from pi_daemon.rpc.types import lifecycle as life
+from pi_daemon.rpc.types.notifications import Resync
+from pi_daemon.session.errors import VersionMismatch
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Shared, Call, Any], Awaitable[Any]]
+
+HANDLERS: dict[str, Handler] = {
+    "session/create": sessions.create,
+    "session/open": sessions.open_session,
+    "session/configure": sessions.configure,
+    "session/close": sessions.close,
+    "session/list": sessions.list_sessions,
+    "session/delete": sessions.delete,
+    "session/append": entries.append,
+    "session/entries": entries.entries,
+    "session/tree": entries.tree,
+    "session/path": entries.path,
+    "session/compare": entries.compare,
+    "session/context": context.context,
+    "session/moveLeaf": leaf.move_leaf,
+    "session/fork": sessions.fork,
+    "session/label": context.label,
+    "session/rename": context.rename,
+    "session/editContext": context.edit_context,
+    "session/stats": sessions.stats,
+    "session/check": sessions.check,
+    "session/repair": sessions.repair,
+    "session/subscribe": subscriptions.subscribe,
+    "session/unsubscribe": subscriptions.unsubscribe,
+    "daemon/status": daemon.status,
+    "daemon/stop": daemon.stop,
+}
+
+FEATURES: dict[str, dict[str, Any]] = {
+    "branchSummary": {"summarize": False},
+    "fork": {"scopes": ["path", "tree"]},
+    "context": {"formats": ["agent", "llm"], "pairing": ["report", "repair"]},
+    "replay": {},
+    "progress": {},
+}
+"""What a client may count on; a feature that is absent isn't there."""
+
+
+class DaemonService:
+    """Implements the service that `rpc.connection` asks of us."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.handlers: Mapping[str, Callable[[Call, Any], Awaitable[Any]]] = {
+            name: partial(handler, shared) for name, handler in HANDLERS.items()
+        }
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    def initialize(self, connection: Connection, params: life.InitializeParams) -> life.InitializeResult:
+        """Raises VersionMismatch."""
+        options = params.initialization_options
+        ours = options.pi_daemon if options and options is not UNSET else None
+        wanted = ours.protocol_version if ours and ours is not UNSET else UNSET
+        if wanted is not UNSET and wanted != life.PROTOCOL_VERSION:
+            raise VersionMismatch(
+                f"This daemon speaks protocol version {life.PROTOCOL_VERSION}: "
+                "update whichever of client and daemon is older.",
+                protocolVersion=life.PROTOCOL_VERSION,
+            )
+        return life.InitializeResult(
+            capabilities=life.ServerCapabilities(
+                experimental=life.Experimental(
+                    pi_daemon=life.PiDaemonCapabilities(
+                        protocol_version=life.PROTOCOL_VERSION,
+                        daemon_id=self.shared.daemon_id,
+                        client_id=connection.client.client_id,
+                        features=FEATURES,
+                        limits=connection.limits.report(),
+                        sessions_dir=self.shared.sessions_dir,
+                    )
+                )
+            ),
+            server_info=life.ServerInfo(name="pi-daemon", version=__version__),
+        )
+
+    def connected(self, connection: Connection) -> None:
+        self.shared.connections[connection.client.client_id] = connection
+
+    def disconnected(self, connection: Connection) -> None:
+        client_id = connection.client.client_id
+        self.shared.connections.pop(client_id, None)
+        if self.shared.hub.subscribed(client_id):
+            task = asyncio.get_running_loop().create_task(self._leave(client_id))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+
+    async def _leave(self, client_id: str) -> None:
+        for session in self.shared.hub.subscribed(client_id):
+            await self.shared.hub.unsubscribe(session, client_id)
+
+    async def settled(self) -> None:
+        """Until what the clients that left had open is seen to."""
+        while self._leaving:
+            await asyncio.wait(set(self._leaving))
+
+    def resync(self, session_id: str) -> bytes | None:
+        session = self.shared.hub.loaded(session_id)
+        if session is None:
+            return None
+        params = Resync(session_id=session_id, instance_id=session.instance_id, revision=session.revision)
+        return codec.notification("session/resync", params)

@@ -1,0 +1,39 @@
+"""What every handler gets: the hub, and how a request is told to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from pi_daemon.engine.events import Change, Origin
+from pi_daemon.engine.hub import Hub
+from pi_daemon.engine.live import LiveSession
+from pi_daemon.methods import wire
+from pi_daemon.rpc.connection import Call, Connection
+
+
+class Shared:
+    """One for each daemon. `stop` is called with whether to drain; `transports` names what it listens on."""
+
+    def __init__(
+        self, hub: Hub, *, daemon_id: str, sessions_dir: str, transports: list[str], stop: Callable[[bool], None]
+    ) -> None:
+        self.hub = hub
+        self.daemon_id = daemon_id
+        self.sessions_dir = sessions_dir
+        self.transports = transports
+        self.stop = stop
+        self.started = time.monotonic()
+        self.connections: dict[str, Connection] = {}
+
+    def origin(self, call: Call) -> Origin:
+        client = call.connection.client
+        return Origin(client.client_id, client.name, call)
+
+    def subscribe(self, session: LiveSession, connection: Connection) -> None:
+        """From the next change on the connection hears of the session."""
+
+        def deliver(change: Change) -> None:
+            connection.publish(change.session_id, wire.messages(change), change.call)
+
+        self.hub.subscribe(session, connection.client.client_id, deliver)

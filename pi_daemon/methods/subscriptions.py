@@ -1,0 +1,37 @@
+"""session/subscribe and unsubscribe."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Raw
+
+from pi_daemon.methods import wire
+from pi_daemon.methods.shared import Shared
+from pi_daemon.rpc.connection import Call
+from pi_daemon.rpc.types import sessions as s
+
+
+async def subscribe(shared: Shared, call: Call, params: s.SubscribeParams) -> s.SubscribeResult:
+    async with shared.hub.use(params.session_id) as session:
+        await session.look()
+        # No await from here on: what is replayed ends exactly where what is pushed begins.
+        missed = None
+        since = params.since
+        if since is not UNSET and since.instance_id == session.instance_id:
+            missed = session.history.since(since.revision)
+        shared.subscribe(session, call.connection)
+        events = [Raw(message) for change in missed or () for message in wire.messages(change)]
+        return s.SubscribeResult(
+            instance_id=session.instance_id,
+            revision=session.revision,
+            leaf_id=session.leaf_id,
+            fresh=missed is None,
+            events=events if missed is not None else UNSET,
+        )
+
+
+async def unsubscribe(shared: Shared, call: Call, params: s.SessionParams) -> s.UnsubscribeResult:
+    session = shared.hub.loaded(params.session_id)
+    if session is None:
+        return s.UnsubscribeResult(status="notOpen")
+    was = await shared.hub.unsubscribe(session, call.connection.client.client_id)
+    return s.UnsubscribeResult(status="unsubscribed" if was else "notSubscribed")

@@ -1,0 +1,128 @@
+"""What the engine holds, as the protocol shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, assert_never, cast
+
+import msgspec
+from msgspec import UNSET
+
+from pi_daemon.engine import events as happened
+from pi_daemon.engine import reading
+from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.options import SessionOptions
+from pi_daemon.rpc import codec
+from pi_daemon.rpc.types import notifications as n
+from pi_daemon.rpc.types.base import Cause, DamageInfo, Model, Options, Origin, TreeNode
+from pi_daemon.rpc.types.sessions import SessionState
+from pi_daemon.session.head import Damage
+
+
+async def state(session: LiveSession) -> SessionState:
+    """Raises StorageFailed where an estimate has to read bodies and can't."""
+    tokens = await reading.size(session)
+    settings = session.selection()
+    return SessionState(
+        session_id=session.session_id,
+        path=session.path,
+        cwd=session.header.cwd,
+        name=session.tree.name,
+        parent_session=session.header.parent_session,
+        leaf_id=session.leaf_id,
+        revision=session.revision,
+        instance_id=session.instance_id,
+        entry_count=len(session.tree),
+        model=model(settings.model),
+        thinking_level=settings.thinking_level,
+        context_tokens=tokens,
+        persisted=session.log.persisted,
+        read_only=session.read_only if session.read_only is not None else False,
+        options=options(session.options),
+        damage=damage(session.damage),
+    )
+
+
+def options(values: SessionOptions) -> Options:
+    return Options(**{name: getattr(values, name) for name in values.__struct_fields__})
+
+
+def damage(found: Sequence[Damage]) -> list[DamageInfo]:
+    return [DamageInfo(**msgspec.structs.asdict(one)) for one in found]
+
+
+def model(selected: tuple[str, str] | None) -> Model | None:
+    return Model(provider=selected[0], model_id=selected[1]) if selected is not None else None
+
+
+def messages(change: happened.Change) -> list[bytes]:
+    """The notifications of a change, encoded once for all who hear of it."""
+    if change.messages is None:
+        change.messages = [_notification(event, change) for event in change.events]
+    return change.messages
+
+
+def _notification(event: happened.Event, change: happened.Change) -> bytes:
+    origin = change.origin
+    common: dict[str, Any] = {
+        "session_id": change.session_id,
+        "instance_id": change.instance_id,
+        "revision": change.revision,
+        "origin": Origin(client_id=origin.client_id, name=origin.name) if origin is not None else None,
+    }
+    match event:
+        case happened.Appended(nodes, cause):
+            method, params = (
+                "session/appended",
+                n.Appended(**common, entries=[_node(x) for x in nodes], cause=_c(cause)),
+            )
+        case happened.LeafChanged(leaf_id, previous, cause):
+            method = "session/leafChanged"
+            params = n.LeafChanged(**common, leaf_id=leaf_id, previous_leaf_id=previous, cause=_c(cause))
+        case happened.Compacted(entry_id, first_kept, before, after, cause):
+            method = "session/compacted"
+            params = n.Compacted(
+                **common,
+                entry_id=entry_id,
+                first_kept_entry_id=first_kept,
+                tokens_before=before,
+                tokens_after=after,
+                cause=_c(cause),
+            )
+        case happened.LabelChanged(target_id, label, entry_id):
+            method = "session/labelChanged"
+            params = n.LabelChanged(**common, target_id=target_id, label=label, entry_id=entry_id)
+        case happened.Renamed(name, entry_id):
+            method, params = "session/renamed", n.Renamed(**common, name=name, entry_id=entry_id)
+        case happened.Replaced(reason):
+            method, params = "session/replaced", n.Replaced(**common, reason=reason)
+        case happened.Damaged(found, lost):
+            method = "session/damaged"
+            params = n.Damaged(**common, damage=damage(found), lost=list(lost) if lost else UNSET)
+        case happened.Failed(reason, errno):
+            method, params = "session/failed", n.Failed(**common, reason=reason, errno=errno)
+        case happened.Deleted(trashed_to):
+            method = "session/deleted"
+            params = n.Deleted(**common, trashed_to=trashed_to if trashed_to is not None else UNSET)
+        case _:
+            assert_never(event)
+    return codec.notification(method, params)
+
+
+def _c(cause: str) -> Cause:
+    return cast(Cause, cause)
+
+
+def _node(facts: happened.NodeFacts) -> TreeNode:
+    """An entry that has just been appended: nothing hangs under it yet."""
+    head = facts.head
+    return TreeNode(
+        id=head.id,
+        parent_id=facts.parent_id,
+        type=head.type,
+        role=head.role or UNSET,
+        preview=facts.preview,
+        timestamp=head.timestamp,
+        child_count=0,
+        on_path=True,
+    )
