@@ -1,0 +1,145 @@
+"""What others do to a session file while we have it open.
+
+pi and other daemons append to the same file, knowing no lock; pi also rewrites a version 1 or 2 file in place.
+A `Follower` notices both: growth is read, anything else means that the file isn't the one we knew.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import structs
+
+from pi_daemon.session.errors import StorageFailed
+from pi_daemon.storage.scan import MARK, Found, Reader, Tail, mark_before
+from pi_daemon.storage.system import Files, refusal
+
+SETTLED_SECONDS = 0.05
+"""How long a last line without an end must have stood still before anybody writes behind it: whoever is in the middle
+of it (Node splits appends above 512 KiB) goes on within a few milliseconds."""
+
+PATIENCE_SECONDS = 1.0
+"""How long to wait for such a line that keeps growing."""
+
+
+class Replaced(StorageFailed):
+    """The path names no file any more, or another one, or bytes that we had read are gone from it."""
+
+
+class Follower:
+    """One open session file. `tail` is how far it is known. Not for two threads at a time."""
+
+    def __init__(self, files: Files, path: Path, fd: int, state: os.stat_result, tail: Tail, reader: Reader) -> None:
+        self.files = files
+        self.path = path
+        self.fd = fd
+        self.tail = tail
+        self.reader = reader
+        self._state = state
+        self._grew_at = files.now()
+
+    def stat(self) -> os.stat_result:
+        """The file's state, if the path still names it. Raises Replaced, StorageFailed."""
+        try:
+            state = self.files.stat(self.path)
+        except FileNotFoundError as error:
+            raise Replaced(
+                f"{self.path.name} was deleted while it was open; close the session", errno="ENOENT"
+            ) from error
+        except OSError as error:
+            raise refusal(error, f"look at {self.path.name}") from error
+        if not os.path.samestat(state, self._state):
+            raise _replaced(self.path)
+        return state
+
+    def unchanged(self, state: os.stat_result) -> bool:
+        return state.st_size == self.tail.size and state.st_mtime_ns == self.tail.mtime_ns
+
+    def catch_up(self) -> Found:
+        """Read what has come since, if anything. Raises Replaced, StorageFailed."""
+        state, tail = self.stat(), self.tail
+        if self.unchanged(state):
+            return Found()
+        try:
+            self._check_mark(tail, state.st_size)
+            if state.st_size != tail.size:
+                self._grew_at = self.files.now()
+            found, self.tail = self.reader.read_on(self.files, self.fd, tail, state)
+        except OSError as error:
+            raise refusal(error, f"read {self.path.name}") from error
+        return found
+
+    def check(self) -> None:
+        """Raise Replaced unless everything read so far is still where it was, StorageFailed as ever."""
+        tail = self.tail
+        state = self.stat()
+        if state.st_size != tail.size or state.st_mtime_ns != tail.mtime_ns:
+            try:
+                self._check_mark(tail, state.st_size)
+            except OSError as error:
+                raise refusal(error, f"read {self.path.name}") from error
+
+    def settle(self) -> Found:
+        """Wait until a last line without an end stands still. Raises StorageFailed where it doesn't, Replaced."""
+        found = Found()
+        deadline = self.files.now() + PATIENCE_SECONDS
+        while self.tail.fragment:
+            now = self.files.now()
+            left = self._grew_at + SETTLED_SECONDS - now
+            if left <= 0:
+                break
+            if now >= deadline:
+                raise StorageFailed(f"another process is writing a line to {self.path.name}; try again", errno="EBUSY")
+            self.files.sleep(left)
+            found = found.then(self.catch_up())
+        return found
+
+    def wrote(self, lead: int, data: bytes, lines: int, state: os.stat_result) -> tuple[Found, bool]:
+        """We have written a newline or none (`lead`) and `data`; `state` is the file's after that.
+
+        Gives what was between all that we knew and ours, and False where the first of our lines was lost to a line
+        without an end: then ours are taken back. Raises StorageFailed where that can't be, Replaced, OSError.
+        """
+        tail = self.tail
+        total = lead + len(data)
+        start = tail.size
+        if state.st_size != start + total:
+            start = self.files.position(self.fd) - total
+            if start < tail.size:
+                raise _replaced(self.path)
+        found = Found()
+        before = tail
+        if start > tail.size:
+            found, before = self.reader.read_on(self.files, self.fd, tail, state, stop=start)
+            if before.open and not lead:
+                if self.files.fstat(self.fd).st_size != start + total:
+                    raise StorageFailed(f"another process tore a line in {self.path.name}; try again", errno="EBUSY")
+                self.files.ftruncate(self.fd, start)
+                self.tail = before
+                return found, False
+        if before.end < start:
+            rest = self.files.read(self.fd, start - before.end, before.end)
+            found.damage += self.reader.read_ended(rest, before.end)
+        self.reader.wrote(lines)
+        end = start + total
+        mark = data[-MARK:] if len(data) >= MARK else mark_before(self.files, self.fd, end)
+        self.tail = Tail(end, end, state.st_mtime_ns if state.st_size == end else -1, mark)
+        return found, True
+
+    def moved(self, fd: int, state: os.stat_result, by: int) -> Follower:
+        """The same lines in another file, `by` bytes further on at the end; this descriptor is closed."""
+        tail = self.tail
+        end = tail.end + by
+        known = Tail(end, tail.size + by, -1, mark_before(self.files, fd, end), tail.open, tail.fragment)
+        header = structs.replace(self.reader.header, version=3) if self.reader.header else None
+        self.files.close(self.fd)
+        return Follower(self.files, self.path, fd, state, known, Reader.after(header, self.reader.lines))
+
+    def _check_mark(self, tail: Tail, size: int) -> None:
+        if size < tail.end or mark_before(self.files, self.fd, tail.end) != tail.mark:
+            raise _replaced(self.path)
+
+
+def _replaced(path: Path) -> Replaced:
+    return Replaced(f"{path.name} was rewritten by another process; open the session again", errno="ESTALE")

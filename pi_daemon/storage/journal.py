@@ -1,0 +1,319 @@
+"""The log of one session file: what is appended to it, by us and by others.
+
+A batch is one O_APPEND write with a stat before and after. Before ours, whatever others have written is read, so
+what we append comes after what we know. A stranger's bytes are never cut; our own are, after a short write, and only
+while the file ends exactly where that write left it. A line that lacks its newline gets it in front of our next
+batch. The file is never made again once it is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+
+from msgspec import Struct
+
+from pi_daemon.session.errors import ReadOnly, SessionFailed, StorageFailed
+from pi_daemon.session.head import IN_MEMORY, Head, Header
+from pi_daemon.session.migrate import migrated_line
+from pi_daemon.storage.follow import Follower, Replaced
+from pi_daemon.storage.kept import KeptLines
+from pi_daemon.storage.lines import read_ranges
+from pi_daemon.storage.protocols import Foreign, SessionRef, Written
+from pi_daemon.storage.publish import publish
+from pi_daemon.storage.reserve import Reservation
+from pi_daemon.storage.rewrite import Piece, header_line, migrated_header, migration_pieces, replace, rewritten
+from pi_daemon.storage.scan import MARK, Found, Reader, Tail
+from pi_daemon.storage.system import Files, refusal, sync_folder
+from pi_daemon.storage.threads import in_thread
+
+AT_ONCE_BYTES = 64 * 1024
+"""Up to here a batch that needs no fdatasync is written by the caller's own thread. Into the page cache that takes
+7 µs; to hand it to another thread and back takes 140 µs (Linux 6.18, 2 cores)."""
+
+AT_ONCE_SECONDS = 0.002
+"""A write at once that took longer has met a slow disk or a full write-back queue, and the ones of the next
+`SLOW_SECONDS` go to a thread, where they hold up nobody else."""
+
+SLOW_SECONDS = 5.0
+"""Long enough that a slow disk holds up the caller's thread for a thousandth of the time at most."""
+
+TRIES = 3
+"""Writes of one batch, where another process leaves a line without an end in front of it each time."""
+
+
+class Unwritten(Struct):
+    """A session that has no file yet: its lines so far, and the claim on its place."""
+
+    header: Header
+    kept: KeptLines
+    reservation: Reservation
+
+
+class Migration(Struct):
+    """A version 1 or 2 file: it is rewritten before the first append. `heads` are the ones that the engine holds."""
+
+    version: int
+    heads: list[Head]
+    header_at: tuple[int, int]
+    keep_in: Path
+
+
+class FileLog:
+    """A SessionLog in a file, or before its first write on the way to one. Made by FileRepository."""
+
+    def __init__(
+        self,
+        files: Files,
+        ref: SessionRef,
+        *,
+        file: Follower | None = None,
+        unwritten: Unwritten | None = None,
+        migration: Migration | None = None,
+        read_only: str | None = None,
+        name_synced: bool = True,
+    ) -> None:
+        self._files = files
+        self._ref = ref
+        self._path = Path(ref.location)
+        self._file = file
+        self._unwritten = unwritten
+        self._migration = migration
+        self._read_only = read_only
+        self._name_synced = name_synced
+        self._kept = unwritten.kept if unwritten else KeptLines()
+        self._unreported = Found()
+        self._failed: SessionFailed | None = None
+        self._slow_until = 0.0
+        # A cancelled waiter doesn't stop the thread that works for it, so calls may overlap after all.
+        self._writing = threading.Lock()
+        # Held while places are looked up and read, and while a migration moves them.
+        self._places = threading.Lock()
+
+    @property
+    def ref(self) -> SessionRef:
+        return self._ref
+
+    @property
+    def persisted(self) -> bool:
+        return self._file is not None
+
+    async def append(self, lines: Sequence[bytes], *, synced: bool, persist: bool) -> Written:
+        if self._unwritten is not None and not persist:
+            return self._keep(self._unwritten, lines)
+        if not synced:
+            written = self._append_at_once(lines)
+            if written is not None:
+                return written
+        return await in_thread(self._append, lines, synced)
+
+    async def look(self) -> Foreign:
+        if self._writing.acquire(blocking=False):
+            try:
+                if self._file is None or self._file.unchanged(self._file.stat()):
+                    found = self._report()
+                    return Foreign(found.heads, found.damage)
+            except Replaced:
+                return Foreign(replaced=True)
+            finally:
+                self._writing.release()
+        return await in_thread(self._look)
+
+    async def read(self, heads: Sequence[Head]) -> list[bytes]:
+        return await in_thread(self._read, heads)
+
+    async def close(self) -> None:
+        await in_thread(self._close)
+
+    # In memory, before the first write
+
+    def _keep(self, unwritten: Unwritten, lines: Sequence[bytes]) -> Written:
+        with self._writing:
+            self._refuse()
+            unwritten.kept.add(lines)
+        return Written([IN_MEMORY] * len(lines), "memory")
+
+    def _first_write(self, unwritten: Unwritten, lines: Sequence[bytes], synced: bool) -> Written:
+        """Header, everything kept and `lines`, into a file of their own."""
+        kept = unwritten.kept
+        every = [header_line(unwritten.header), *kept.lines, *lines, b""]
+        data = b"\n".join(every)
+        try:
+            fd, state = publish(self._files, self._path, lambda: [data], synced=synced)
+        except OSError as error:
+            raise refusal(error, f"create {self._path.name}") from error
+        offsets = list(accumulate((len(line) + 1 for line in every[:-2]), initial=0))[1:]
+        tail = Tail(len(data), len(data), state.st_mtime_ns, data[-MARK:])
+        reader = Reader.after(unwritten.header, len(every) - 1)
+        with self._places:
+            self._file = Follower(self._files, self._path, fd, state, tail, reader)
+            self._unwritten = None
+            for head, offset in zip(kept.heads, offsets, strict=False):
+                head.offset = offset
+            kept.lines.clear()
+        self._name_synced = synced
+        unwritten.reservation.release()
+        return Written(offsets[len(kept.heads) :], "synced" if synced else "written")
+
+    # In the file
+
+    def _append_at_once(self, lines: Sequence[bytes]) -> Written | None:
+        """Write a small batch on the caller's thread; None where anything but one quick write is to be done."""
+        if not self._writing.acquire(blocking=False):
+            return None
+        try:
+            file = self._file
+            started = self._files.now()
+            if file is None or self._migration is not None or started < self._slow_until or file.tail.open:
+                return None
+            if sum(map(len, lines)) > AT_ONCE_BYTES:
+                return None
+            self._refuse()
+            if not file.unchanged(file.stat()):
+                return None
+            written = self._write(file, lines)
+            if self._files.now() - started > AT_ONCE_SECONDS:
+                self._slow_until = started + SLOW_SECONDS
+            return written
+        finally:
+            self._writing.release()
+
+    def _append(self, lines: Sequence[bytes], synced: bool) -> Written:
+        with self._writing:
+            self._refuse()
+            if self._unwritten is not None:
+                return self._first_write(self._unwritten, lines, synced)
+            for _ in range(TRIES):
+                self._note(self._opened().catch_up())
+                self._note(self._opened().settle())
+                if self._migration is not None:
+                    self._migrate(self._opened(), self._migration)
+                written = self._write(self._opened(), lines, synced)
+                if written is not None:
+                    return written
+        raise StorageFailed(f"other processes keep writing to {self._path.name}; try again", errno="EBUSY")
+
+    def _write(self, file: Follower, lines: Sequence[bytes], synced: bool = False) -> Written | None:
+        """One write; None where it was taken back since another process left a line without an end before it."""
+        if lines:
+            lead = b"\n" if file.tail.open else b""
+            data = b"\n".join([*lines, b""])
+            try:
+                taken = self._files.write(file.fd, lead + data)
+                state = self._files.fstat(file.fd)
+                if taken < len(lead) + len(data):
+                    raise self._cut_short(file, taken, state)
+                found, fits = file.wrote(len(lead), data, len(lines), state)
+            except OSError as error:
+                raise refusal(error, f"write to {self._path.name}") from error
+            self._note(found)
+            if not fits:
+                return None
+            start = file.tail.end - len(data)
+        if synced:
+            self._sync(file)
+        offsets = list(accumulate((len(line) + 1 for line in lines[:-1]), initial=start)) if lines else []
+        found = self._report()
+        return Written(offsets, "synced" if synced else "written", found.heads, found.damage)
+
+    def _cut_short(self, file: Follower, taken: int, state: os.stat_result) -> StorageFailed:
+        """Take back what a write left that was cut short, while nobody has written after it."""
+        if taken and state.st_size == file.tail.size + taken:
+            with contextlib.suppress(OSError):
+                self._files.ftruncate(file.fd, file.tail.size)
+        return refusal(OSError(errno.ENOSPC, ""), f"write all of a batch to {self._path.name}")
+
+    def _sync(self, file: Follower) -> None:
+        """Raises SessionFailed, and makes every later append do so: the system reports a failed write-back once,
+        then forgets the pages, so nothing can be said of what is on the disk."""
+        try:
+            self._files.fdatasync(file.fd)
+            if not self._name_synced:
+                sync_folder(self._files, self._path.parent)
+                self._name_synced = True
+        except OSError as error:
+            told = refusal(error, f"make {self._path.name} durable")
+            self._failed = SessionFailed(f"{told.message}. Close the session and check the disk", **told.data)
+            raise self._failed from error
+
+    def _migrate(self, file: Follower, migration: Migration) -> None:
+        tail = file.tail
+        pieces = [Piece(*migration.header_at, migrated_header), *migration_pieces(migration.heads, migration.version)]
+        placed: list[tuple[int, int]] = []
+        parts = rewritten(self._files, file.fd, pieces, tail.size, placed)
+        try:
+            fd, state, _ = replace(self._files, self._path, file.fd, parts, tail.size, migration.keep_in)
+        except OSError as error:
+            raise refusal(error, f"rewrite {self._path.name} as version 3") from error
+        moved = state.st_size - tail.size
+        with self._places:
+            for piece, (offset, length) in zip(pieces, placed, strict=True):
+                if piece.head is not None:
+                    piece.head.offset, piece.head.length = offset, length
+            self._file = file.moved(fd, state, moved)
+            self._migration = None
+            self._name_synced = False
+
+    # What others did, and the lines
+
+    def _look(self) -> Foreign:
+        with self._writing:
+            try:
+                self._note(self._opened().catch_up())
+            except Replaced:
+                return Foreign(replaced=True)
+            found = self._report()
+            return Foreign(found.heads, found.damage)
+
+    def _read(self, heads: Sequence[Head]) -> list[bytes]:
+        with self._places:
+            kept = self._kept
+            if self._unwritten is not None:
+                return [kept.lines[kept.index(head)] for head in heads]
+            file = self._opened()
+            file.check()
+            heads = [head if head.offset >= 0 else kept.heads[kept.index(head)] for head in heads]
+            try:
+                lines = read_ranges(self._files, file.fd, [(head.offset, head.length) for head in heads])
+            except OSError as error:
+                raise refusal(error, f"read {self._path.name}") from error
+            if self._migration is not None:
+                version = self._migration.version
+                return [migrated_line(head, line, version) for head, line in zip(heads, lines, strict=True)]
+            return lines
+
+    def _close(self) -> None:
+        with self._writing, self._places:
+            if self._unwritten is not None:
+                self._unwritten.reservation.release()
+                self._unwritten = None
+            if self._file is not None:
+                self._files.close(self._file.fd)
+                self._file = None
+
+    def _opened(self) -> Follower:
+        if self._file is None:
+            raise StorageFailed("the session is closed", errno="EBADF")
+        return self._file
+
+    def _refuse(self) -> None:
+        if self._failed is not None:
+            raise SessionFailed(self._failed.message, **self._failed.data)
+        if self._read_only is not None:
+            raise ReadOnly(f"the session can't be written: {self._read_only}")
+
+    def _note(self, found: Found) -> None:
+        """What others wrote is held until it can be told: the call that found it may yet fail."""
+        if found.heads or found.damage:
+            self._unreported = self._unreported.then(found)
+            if self._migration is not None:
+                self._migration.heads.extend(found.heads)
+
+    def _report(self) -> Found:
+        found, self._unreported = self._unreported, Found()
+        return found

@@ -1,0 +1,158 @@
+"""Where sessions lie and what their files are called.
+
+pi 1.6.0 knows two layouts: one folder a project below `sessions/`, named after the working directory, and a flat
+directory that a user chose. Both are read wherever they are found; a new session goes where pi would
+put it. A project folder's name loses information (`/a/b` and `/a-b` share one), so nothing reads a
+working directory back from it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from pi_daemon.session.errors import InvalidParams, OutsideRoot
+from pi_daemon.session.head import Header
+from pi_daemon.storage.system import Files
+
+SUFFIX = ".jsonl"
+
+MAX_ID = 200
+"""Characters in a session id. A file name may have 255 bytes, and 32 of them are the time and the suffix."""
+
+_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
+_TIMESTAMP = re.compile(r"[0-9TZ:.+-]{1,40}", re.ASCII)
+
+
+def check_id(session_id: str) -> str:
+    """The id, if it is one (pi 1.6.0's rule). Raises InvalidParams; called before an id meets a path."""
+    if len(session_id) > MAX_ID or _ID.fullmatch(session_id) is None:
+        raise InvalidParams(
+            f"a session id has 1 to {MAX_ID} letters, digits, '.', '_' or '-', and no sign at its start or end",
+            path="sessionId",
+        )
+    return session_id
+
+
+def folder_name(cwd: str) -> str:
+    """The project folder of a working directory: `--home-me-project--`."""
+    return "--" + re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", cwd)) + "--"
+
+
+def file_name(header: Header) -> str:
+    """`2026-01-31T12-00-00-000Z_<id>.jsonl`. Raises InvalidParams for an id or a time that is none."""
+    if _TIMESTAMP.fullmatch(header.timestamp) is None:
+        raise InvalidParams("the timestamp isn't ISO 8601", path="timestamp")
+    return re.sub(r"[:.]", "-", header.timestamp) + "_" + check_id(header.id) + SUFFIX
+
+
+class Layout(Struct, frozen=True):
+    """The sessions directory, and whether new sessions lie flat in it or in a folder a project."""
+
+    sessions_dir: Path
+    flat: bool
+
+    def folder(self, cwd: str) -> Path:
+        """Where a new session of `cwd` goes. Raises InvalidParams for a cwd that is no absolute path."""
+        if not os.path.isabs(cwd) or "\0" in cwd:
+            raise InvalidParams("the working directory must be an absolute path", path="cwd")
+        base = Path(os.path.realpath(self.sessions_dir))
+        return base if self.flat else base / folder_name(os.path.normpath(cwd))
+
+    def roots(self, files: Files) -> list[Path]:
+        """The real directories that may hold sessions: the sessions directory, and the target of each
+        directory link directly in it. An unreadable sessions directory has no links."""
+        base = Path(os.path.realpath(self.sessions_dir))
+        roots = [base]
+        for entry in _entries(files, base):
+            if entry.is_symlink() and entry.is_dir():
+                target = Path(os.path.realpath(entry.path))
+                if target not in roots:
+                    roots.append(target)
+        return roots
+
+    def session_files(self, files: Files) -> Iterator[Path]:
+        """The real path of each `.jsonl` file that lies in the sessions directory or in a folder
+        directly below it, each once. Folders that can't be read are left out, links that lead
+        out of the roots too."""
+        roots = self.roots(files)
+        seen: set[str] = set()
+        folders: list[Path] = [roots[0]]
+        for entry in _entries(files, roots[0]):
+            if entry.is_dir():
+                folders.append(Path(os.path.realpath(entry.path)))
+        for folder in dict.fromkeys(folders):
+            for path in folder_files(files, folder, roots):
+                if path not in seen:
+                    seen.add(path)
+                    yield Path(path)
+
+    def contained(self, files: Files, path: str) -> Path:
+        """The real path of `path`. Raises OutsideRoot where that isn't below a root, InvalidParams where
+        it is no absolute path. Whether a file is there is not asked."""
+        if not os.path.isabs(path) or "\0" in path:
+            raise InvalidParams("the path of a session file must be absolute", path="path")
+        real = Path(os.path.realpath(path))
+        if not any(real.is_relative_to(root) and real != root for root in self.roots(files)):
+            raise OutsideRoot("the path leads out of the directories that hold sessions")
+        return real
+
+
+def folder_files(files: Files, folder: Path, roots: list[Path]) -> Iterator[str]:
+    """The real paths of the session files directly in `folder`."""
+    for entry in _entries(files, folder):
+        if not entry.name.endswith(SUFFIX):
+            continue
+        try:
+            if not entry.is_file():
+                continue
+            if not entry.is_symlink():
+                yield entry.path
+                continue
+        except OSError:
+            continue
+        real = Path(os.path.realpath(entry.path))
+        if any(real.is_relative_to(root) for root in roots):
+            yield str(real)
+
+
+def _entries(files: Files, folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        return list(files.entries(folder))
+    except OSError:
+        return []
+
+
+def find_layout(sessions_dir: str | None, environ: Mapping[str, str], home: Path) -> Layout:
+    """The layout of this user, as pi 1.6.0 finds it: `sessions_dir` (a command-line option), else
+    PI_CODING_AGENT_SESSION_DIR, else the setting `sessionDir` of pi's settings.json: such a directory is flat.
+    Else `sessions` in PI_CODING_AGENT_DIR or `~/.pi/agent`, with a folder a project."""
+    agent_dir = _expand(environ.get("PI_CODING_AGENT_DIR") or str(home / ".pi" / "agent"), home)
+    chosen = sessions_dir or environ.get("PI_CODING_AGENT_SESSION_DIR") or _session_dir_setting(agent_dir)
+    if chosen:
+        return Layout(_expand(chosen, home), flat=True)
+    return Layout(agent_dir / "sessions", flat=False)
+
+
+class _Settings(Struct, rename="camel"):
+    session_dir: str | None = None
+
+
+def _session_dir_setting(agent_dir: Path) -> str | None:
+    try:
+        return msgspec.json.decode((agent_dir / "settings.json").read_bytes(), type=_Settings).session_dir
+    except (OSError, msgspec.MsgspecError, RecursionError):
+        return None  # pi starts with defaults too when its settings can't be read
+
+
+def _expand(path: str, home: Path) -> Path:
+    if path == "~":
+        return home
+    if path.startswith("~/"):
+        return home / path[2:]
+    return Path(os.path.abspath(path))

@@ -1,0 +1,103 @@
+"""New files come whole or not at all.
+
+The bytes go into a file of our own beside the place, made with O_EXCL under a random name that no reader takes for a
+session, and then get their name by a hard link, which fails where that name is taken. So nobody ever reads half a fork,
+and what a failure leaves behind is ours beyond doubt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pi_daemon.session.errors import SessionExists
+from pi_daemon.storage.system import CREATE, PRIVATE_FILE, Files, make_folder, sync_folder
+
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+"""What file systems without hard links answer."""
+
+Chunks = Callable[[], Iterable[bytes]]
+"""The content of a new file; called once more where a first attempt came to nothing."""
+
+
+def publish(files: Files, path: Path, chunks: Chunks, *, synced: bool) -> tuple[int, os.stat_result]:
+    """Make `path` with what `chunks` gives; its descriptor, open for appending, and its state.
+
+    `synced`: the content and its name survive a power loss. Raises SessionExists where the path is
+    taken, OSError (nothing is left) for every other failure.
+    """
+    changed = [path.parent, *make_folder(files, path.parent)]
+    beside = staging_path(path)
+    fd = write_new(files, beside, chunks, synced=synced)
+    state: os.stat_result | None = None
+    try:
+        state = files.fstat(fd)
+        try:
+            files.link(beside, path)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            direct = write_new(files, path, chunks, synced=synced)
+            _drop(files, beside, fd)
+            files.close(fd)
+            fd = direct
+            state = files.fstat(fd)
+        else:
+            with contextlib.suppress(OSError):
+                files.unlink(beside)
+        if synced:
+            for folder in changed:
+                sync_folder(files, folder)
+    except BaseException as error:
+        _drop(files, beside, fd)
+        if not isinstance(error, FileExistsError):
+            _drop(files, path, fd, state and state.st_size)
+        files.close(fd)
+        if isinstance(error, FileExistsError):
+            raise SessionExists(f"{path.name} exists already; choose another id") from error
+        raise
+    return fd, state
+
+
+def staging_path(path: Path) -> Path:
+    """Beside `path`, under a name that no two attempts share."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+
+
+def write_new(files: Files, path: Path, chunks: Chunks, *, synced: bool, mode: int = PRIVATE_FILE) -> int:
+    """A file that wasn't there before, with that content; the descriptor. Raises OSError, and leaves nothing."""
+    fd = files.open(path, CREATE, mode)
+    try:
+        for chunk in chunks():
+            write_all(files, fd, chunk)
+        if synced:
+            files.fsync(fd)
+    except BaseException:
+        _drop(files, path, fd)
+        files.close(fd)
+        raise
+    return fd
+
+
+def write_all(files: Files, fd: int, data: bytes) -> None:
+    """Write on where a write was cut short; only for a file that nobody else knows. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        taken = files.write(fd, rest)
+        if taken <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        rest = rest[taken:]
+
+
+def _drop(files: Files, path: Path, fd: int, size: int | None = None) -> None:
+    """Unlink `path` if it is the file behind `fd`, which we made, and (with `size`) nobody has added to it."""
+    with contextlib.suppress(OSError):
+        there = files.stat(path)
+        if os.path.samestat(there, files.fstat(fd)) and size in (None, there.st_size):
+            files.unlink(path)

@@ -1,0 +1,141 @@
+"""The one way in which the bytes of a session file change: replaced by a new file, the old one kept.
+
+A version 1 or 2 file is rewritten as version 3 before its first append. Lines that can't be read are carried over as
+they are: nothing is rewritten from what a lenient reading understood.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from pi_daemon.session.errors import StorageFailed
+from pi_daemon.session.head import Head, Header
+from pi_daemon.session.migrate import migrated_line
+from pi_daemon.session.rawjson import dumps, join, members
+from pi_daemon.storage.keep import CHUNK, chunks, keep_copy, same_file
+from pi_daemon.storage.lines import read_ranges
+from pi_daemon.storage.publish import staging_path, write_all, write_new
+from pi_daemon.storage.system import Files
+
+Change = Callable[[bytes], bytes]
+
+
+class Piece(Struct, frozen=True):
+    """A stretch of a file that comes out changed. `head` is the entry that it is, if it is one."""
+
+    offset: int
+    length: int
+    change: Change
+    head: Head | None = None
+
+
+def header_line(header: Header) -> bytes:
+    """The header as pi writes it: compact, what is absent left out."""
+    line: dict[str, object] = {
+        "type": "session",
+        "version": 3,
+        "id": header.id,
+        "timestamp": header.timestamp,
+        "cwd": header.cwd,
+    }
+    if header.parent_session is not None:
+        line["parentSession"] = header.parent_session
+    return dumps(line)
+
+
+def migrated_header(line: bytes) -> bytes:
+    """The header with its version made 3, every other member as it was."""
+    return join(members(line) | {"version": b"3"})
+
+
+def migration_pieces(heads: Sequence[Head], version: int) -> list[Piece]:
+    """Every entry of a version 1 or 2 file, in file order."""
+    return [
+        Piece(head.offset, head.length, lambda line, head=head: migrated_line(head, line, version), head)  # type: ignore[misc]
+        for head in heads
+    ]
+
+
+def rewritten(
+    files: Files, fd: int, pieces: Sequence[Piece], stop: int, placed: list[tuple[int, int]]
+) -> Iterator[bytes]:
+    """The file up to `stop` with each piece changed. `placed` receives where each one went: (offset, length).
+
+    `pieces` are in file order. Raises OSError.
+    """
+    written = position = first = 0
+    while first < len(pieces):
+        last, start = first, position
+        ranges: list[tuple[int, int]] = []
+        while last < len(pieces) and (last == first or pieces[last].offset - start < CHUNK):
+            end = pieces[last].offset + pieces[last].length
+            ranges.append((position, end - position))
+            position = end
+            last += 1
+        for piece, old in zip(pieces[first:last], read_ranges(files, fd, ranges), strict=True):
+            gap = len(old) - piece.length
+            new = piece.change(old[gap:])
+            placed.append((written + gap, len(new)))
+            written += gap + len(new)
+            yield old[:gap] + new
+        first = last
+    yield from chunks(files, fd, position, stop)
+
+
+def gathered(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The same bytes in larger chunks: a write a line would cost more than the lines."""
+    waiting: list[bytes] = []
+    size = 0
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if size >= CHUNK:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+def replace(
+    files: Files, path: Path, fd: int, parts: Iterator[bytes], known_size: int, keep_in: Path
+) -> tuple[int, os.stat_result, Path]:
+    """Put a file with these bytes in the place of the one behind `fd`: its descriptor, its state, and the copy of
+    the old one in `keep_in`.
+
+    Both are locked meanwhile. Bytes that arrive in the old file at the last moment go to the end of the new one. The
+    name is not synced yet. Raises StorageFailed where another process holds the file, writes to it or has put another
+    in its place, OSError; either leaves the old file as it was.
+    """
+    if not files.lock(fd):
+        raise StorageFailed(f"another process is rewriting {path.name}; try again", errno="EBUSY")
+    try:
+        original = keep_copy(files, path, keep_in)
+        beside = staging_path(path)
+        new = write_new(files, beside, lambda: gathered(parts), synced=True)
+        try:
+            files.lock(new)
+            files.chmod(new, stat.S_IMODE(files.fstat(fd).st_mode))
+            if not same_file(files, path, fd):
+                raise StorageFailed(f"{path.name} was replaced by another process; open it again", errno="ESTALE")
+            if files.fstat(fd).st_size != known_size:
+                raise StorageFailed(f"another process is writing to {path.name}; try again", errno="EBUSY")
+            state = files.fstat(new)
+            files.rename(beside, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                files.unlink(beside)
+            files.close(new)
+            raise
+        late = b"".join(chunks(files, fd, known_size, files.fstat(fd).st_size))
+        if late:
+            write_all(files, new, late)
+        files.unlock(new)
+        return new, state, original
+    finally:
+        files.unlock(fd)
