@@ -76,15 +76,16 @@ def _steps(projection: Projection) -> Iterator[_Step]:
             yield _Step(place, False, list(open_calls.values()), caller)
             open_calls = {call.id: call for call in calls(projection.messages[place])}
             caller = head
-        elif role in _TRANSPARENT or (isinstance(head.facts, ShellFacts) and head.facts.excluded):
-            yield _Step(place, False, [], None)
-        else:
+        elif role in _USERS and not (isinstance(head.facts, ShellFacts) and head.facts.excluded):
             yield _Step(place, False, list(open_calls.values()), caller)
             open_calls = {}
+        else:
+            yield _Step(place, False, [], None)
     yield _Step(None, False, list(open_calls.values()), caller)
 
 
-_TRANSPARENT = frozenset({"system"})
+_USERS = frozenset({"user", "custom", "bashExecution", "branchSummary", "compactionSummary"})
+"""Roles that a provider is sent as a user's."""
 
 
 def problems(projection: Projection) -> list[tuple[ProblemKind, str, str]]:
@@ -106,16 +107,23 @@ def repair(projection: Projection, timestamp_ms: int) -> Projection:
     The answers follow the results that there are, and come from the entry that called.
     """
     made = Projection([], [], [])
+    after_results = 0
+
+    def put(place: int, message: bytes, role: str, head: Head) -> None:
+        made.messages.insert(place, message)
+        made.roles.insert(place, role)
+        made.source_heads.insert(place, head)
+
     for step in _steps(projection):
         if step.caller is not None:
             for call in step.unanswered:
-                made.messages.append(_aborted(call, timestamp_ms))
-                made.roles.append("toolResult")
-                made.source_heads.append(step.caller)
+                put(after_results, _aborted(call, timestamp_ms), "toolResult", step.caller)
+                after_results += 1
         if step.place is not None and not step.dangling:
-            made.messages.append(projection.messages[step.place])
-            made.roles.append(projection.roles[step.place])
-            made.source_heads.append(projection.source_heads[step.place])
+            role = projection.roles[step.place]
+            put(len(made.messages), projection.messages[step.place], role, projection.source_heads[step.place])
+            if role in ("assistant", "toolResult"):
+                after_results = len(made.messages)
     return made
 
 
