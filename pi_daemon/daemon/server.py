@@ -10,6 +10,7 @@ import secrets
 import signal
 import sys
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -49,7 +50,7 @@ class Config(Struct, frozen=True):
     websocket: Address | None = None
     sessions_dir: Path | None = None
     state_dir: Path | None = None
-    durability: str = "synced"
+    durability: Literal["written", "synced"] = "synced"
     limits: Limits = Limits()
 
 
@@ -142,7 +143,7 @@ class Daemon:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
                 for connection in list(self.shared.connections.values()):
-                    await connection.quiet()
+                    await connection.settled()
 
 
 def serve(config: Config) -> None:

@@ -7,12 +7,16 @@ makes several events (an append also moves the leaf), they share the revision.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from pi_daemon.session.head import CompactionFacts, Damage, Head, LabelFacts, NameFacts
 from pi_daemon.session.rawjson import loads, members
+
+
+Cause: TypeAlias = Literal["append", "move", "compact", "external", "reload"]
+"""Why the leaf moved or entries came."""
 
 
 class Origin(Struct, frozen=True):
@@ -33,16 +37,14 @@ class NodeFacts(Struct, frozen=True):
 
 
 class Appended(Struct, frozen=True):
-    """`cause`: append, move, compact, external."""
-
     nodes: list[NodeFacts]
-    cause: str
+    cause: Cause
 
 
 class LeafChanged(Struct, frozen=True):
     leaf_id: str | None
     previous_leaf_id: str | None
-    cause: str
+    cause: Cause
 
 
 class Compacted(Struct, frozen=True):
@@ -50,7 +52,7 @@ class Compacted(Struct, frozen=True):
     first_kept_entry_id: str | None
     tokens_before: float
     tokens_after: int | None
-    cause: str
+    cause: Cause
 
 
 class LabelChanged(Struct, frozen=True):
@@ -85,7 +87,7 @@ class Deleted(Struct, frozen=True):
 Event: TypeAlias = Appended | LeafChanged | Compacted | LabelChanged | Renamed | Replaced | Damaged | Failed | Deleted
 
 
-def meanings(entries: Iterable[tuple[Head, bytes]], tokens_after: Mapping[str, int], cause: str) -> list[Event]:
+def meanings(entries: Iterable[tuple[Head, bytes]], tokens_after: Mapping[str, int], cause: Cause) -> list[Event]:
     """What appended entries say beyond their place in the tree."""
     events: list[Event] = []
     for head, line in entries:

@@ -17,7 +17,7 @@ from pi_daemon.engine.live import LiveSession, Persistence, Subscriber
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.session.errors import AmbiguousSession, Busy, SessionExists, SessionNotFound
 from pi_daemon.session.head import Head, Header
-from pi_daemon.storage.protocols import Loaded, Repository, SessionLog, SessionRef
+from pi_daemon.storage.protocols import Loaded, RepairReport, Repository, SessionLog, SessionRef
 
 IDLE_SESSIONS = 32
 """Loaded but unused sessions that are kept: enough for a panel that flips through a project, at some tens of MB
@@ -163,6 +163,15 @@ class Hub:
         session.announce(Deleted(trashed_to), origin)
         await self._drop(session)
         return trashed_to
+
+    async def repair(self, path: str) -> RepairReport:
+        """Repair a file that nobody has open. Raises Busy, and as Repository.repair does."""
+        session = self._open.get((await self.files.ref(path)).location)
+        if session is not None:
+            if session.subscribers or session.users:
+                raise Busy("A client has this session open; have it closed first.")
+            await self._drop(session)
+        return await self.files.repair(path)
 
     async def close(self) -> None:
         """Write what isn't written, and let every session go."""

@@ -28,7 +28,7 @@ from pi_daemon.engine.events import (
 )
 from pi_daemon.engine.history import History
 from pi_daemon.engine.meter import Meter
-from pi_daemon.engine.operations import Flush, Look, Operation, Outcome
+from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, ShuttingDown
@@ -161,7 +161,7 @@ class LiveSession:
                     self._idle.set()
 
     async def _run(self, batch: Sequence[Operation]) -> None:
-        await self._look_before_writing()
+        await self._look()
         staging = Staging(self.tree, self.leaf_id, self.environment)
         accepted: list[Operation] = []
         for operation in batch:
@@ -170,7 +170,7 @@ class LiveSession:
             mark = staging.mark()
             operation.first = len(staging.entries)
             try:
-                if self.failed is not None:
+                if self.failed is not None and not isinstance(operation, Look):
                     raise self.failed
                 await operation.stage(staging, self)
             except PiDaemonError as error:
@@ -210,7 +210,7 @@ class LiveSession:
             await self._run(retry)
 
     async def _commit(self, accepted: Sequence[Operation], staging: Staging, written: Written | None) -> None:
-        durability = self.options.durability if self.log.persisted else "memory"
+        durability: Durability = self.options.durability if self.log.persisted else "memory"
         raced = False
         if written is not None:
             durability, raced = written.durability, bool(written.foreign)
@@ -248,19 +248,21 @@ class LiveSession:
     # -- looking at what others did
 
     async def look(self) -> None:
-        """Take in what others have appended to the file. Raises StorageFailed."""
-        if self.log.persisted and self.log.stale():
-            await self.perform(Look(None))
+        """Take in what others have appended to the file. A batch that is being written has looked already."""
+        if self.log.persisted and self._idle.is_set() and not self._queue and not self._closing:
+            self._queue.append(look := Look(None))
+            self._wake.set()
+            await look.done
 
-    async def _look_before_writing(self) -> None:
-        if not self.log.persisted or self.failed is not None or not self.log.stale():
-            return
-        with contextlib.suppress(PiDaemonError):
-            found = await self.log.look()
-            if found.replaced:
-                await self._replace()
-            else:
-                await self._take_foreign(found.heads, found.damage)
+    async def _look(self) -> None:
+        """A file that is gone shows when somebody writes to it, or reads a body."""
+        if self.log.persisted and self.failed is None:
+            with contextlib.suppress(PiDaemonError):
+                found = await self.log.look()
+                if found.replaced:
+                    await self._replace()
+                else:
+                    await self._take_foreign(found.heads, found.damage)
 
     async def _take_foreign(self, heads: Sequence[Head], damage: Sequence[Damage]) -> None:
         if heads:

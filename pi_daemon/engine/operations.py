@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
 from pi_daemon.engine.compacting import compaction_members, tokens_after
-from pi_daemon.engine.events import Origin
+from pi_daemon.engine.events import Cause, Origin
 from pi_daemon.engine.staging import Staging
 from pi_daemon.session.draft import Draft, same_content
 from pi_daemon.session.errors import DuplicateEntry, EntryNotFound, InvalidEntry, LeafMoved
@@ -21,6 +21,8 @@ from pi_daemon.session.rawjson import dumps, loads
 
 if TYPE_CHECKING:
     from pi_daemon.engine.live import LiveSession
+
+Durability: TypeAlias = Literal["memory", "written", "synced"]
 
 BESIDE_THE_CONVERSATION = frozenset({"label", "session_info", "usage", "custom", "compaction"})
 """Entries that another client may have put between an expected leaf and the leaf without harm."""
@@ -36,7 +38,7 @@ class Outcome(Struct):
     leaf_id: str | None
     previous_leaf_id: str | None
     revision: int
-    durability: str = "memory"
+    durability: Durability = "memory"
     raced: bool = False
 
 
@@ -44,7 +46,7 @@ class Operation:
     """`cause` is what notifications say moved the leaf. `first`, `last`: which staged entries are its own.
     `moves`: sets the leaf even where nothing is staged; `flushes`: has storage write even where nothing is staged."""
 
-    cause = "append"
+    cause: Cause = "append"
     flushes = False
     moves = False
 
@@ -98,7 +100,7 @@ class Append(Operation):
         for index, draft in enumerate(drafts, len(repeated)):
             if draft.id is not None and draft.id in staging:
                 raise DuplicateEntry(
-                    "An entry has this id already, with other content or earlier in this request; give a fresh id or none.",
+                    "An entry has this id already, here or in this request; give a fresh id or none.",
                     entryId=draft.id,
                     index=index,
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, structs
 
@@ -17,7 +17,7 @@ class SessionOptions(Struct, frozen=True):
     """`context_window`, `reserve_tokens` and `keep_recent_tokens` are in tokens; `durability` is written or synced."""
 
     context_window: int | None = None
-    durability: str = "synced"
+    durability: Literal["written", "synced"] = "synced"
     auto_compact: bool = False
     summarizer: str | None = None
     reserve_tokens: int = RESERVE_TOKENS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import Struct
 
 from pi_daemon.compaction.tokens import context_tokens, measure
@@ -9,7 +11,7 @@ from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
 from pi_daemon.session.llm import to_llm
-from pi_daemon.session.pairing import problems, repair
+from pi_daemon.session.pairing import ProblemKind, problems, repair
 from pi_daemon.session.projection import project, select
 from pi_daemon.session.stats import Sums, sums
 from pi_daemon.session.view import message_text
@@ -24,7 +26,7 @@ class Context(Struct):
     thinking_level: str
     tokens: int
     compaction_id: str | None
-    problems: list[tuple[str, str, str]]
+    problems: list[tuple[ProblemKind, str, str]]
 
 
 async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = False, fix: bool = False) -> Context:
@@ -86,7 +88,7 @@ async def stats(session: LiveSession) -> Sums:
     for start in range(0, len(heads), _STATS_ENTRIES):
         part = heads[start : start + _STATS_ENTRIES]
         lines = await session.lines(part)
-        await offload(sum(map(len, lines)), lambda part=part, lines=lines: sums(total, part, lines))
+        await offload(sum(map(len, lines)), partial(sums, total, part, lines))
     return total
 
 

@@ -48,7 +48,7 @@ class Staging:
         head = staged.head if staged is not None else self.tree.get(entry_id)
         if head is None:
             raise EntryNotFound(
-                "The session has no such entry; read session/entries or session/tree.", entryId=entry_id
+                "The session has no such entry; read session/tree.", entryId=entry_id
             )
         return head
 

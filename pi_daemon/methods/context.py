@@ -8,7 +8,7 @@ from pi_daemon.engine import reading
 from pi_daemon.engine.operations import Append, edit_draft, label_draft, name_draft
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
-from pi_daemon.rpc.connection import Call
+from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import entries as e
 from pi_daemon.session.draft import Draft
 from pi_daemon.session.rawjson import compact

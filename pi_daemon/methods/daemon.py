@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pi_daemon import __version__
 from pi_daemon.methods.shared import Shared
-from pi_daemon.rpc.connection import Call
+from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import sessions as s
 from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, Empty
 

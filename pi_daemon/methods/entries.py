@@ -7,7 +7,7 @@ from msgspec import UNSET, Raw
 from pi_daemon.engine import pages, reading
 from pi_daemon.engine.operations import Append
 from pi_daemon.methods.shared import Shared
-from pi_daemon.rpc.connection import Call
+from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import entries as e
 from pi_daemon.rpc.types.base import TreeNode
 from pi_daemon.session.draft import parse_draft

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from pi_daemon.engine import reading
 from pi_daemon.engine.operations import MoveLeaf, summary_draft
 from pi_daemon.methods.shared import Shared
-from pi_daemon.rpc.connection import Call
+from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import entries as e
 from pi_daemon.session.errors import InvalidParams, SummarizerFailed
 

@@ -8,16 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET
-
 from pi_daemon import __version__
 from pi_daemon.methods import context, daemon, entries, leaf, sessions, subscriptions
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
-from pi_daemon.rpc.connection import Call, Connection
+from pi_daemon.rpc.call import Call
+from pi_daemon.rpc.connection import Connection
 from pi_daemon.rpc.types import lifecycle as life
 from pi_daemon.rpc.types.notifications import Resync
-from pi_daemon.session.errors import VersionMismatch
 
 log = logging.getLogger(__name__)
 
@@ -71,16 +69,6 @@ class DaemonService:
         self._leaving: set[asyncio.Task[None]] = set()
 
     def initialize(self, connection: Connection, params: life.InitializeParams) -> life.InitializeResult:
-        """Raises VersionMismatch."""
-        options = params.initialization_options
-        ours = options.pi_daemon if options and options is not UNSET else None
-        wanted = ours.protocol_version if ours and ours is not UNSET else UNSET
-        if wanted is not UNSET and wanted != life.PROTOCOL_VERSION:
-            raise VersionMismatch(
-                f"This daemon speaks protocol version {life.PROTOCOL_VERSION}: "
-                "update whichever of client and daemon is older.",
-                protocolVersion=life.PROTOCOL_VERSION,
-            )
         return life.InitializeResult(
             capabilities=life.ServerCapabilities(
                 experimental=life.Experimental(

@@ -10,7 +10,7 @@ from pi_daemon.engine.operations import Append, name_draft
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
-from pi_daemon.rpc.connection import Call
+from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import sessions as s
 from pi_daemon.rpc.types.base import Options
 from pi_daemon.rpc.types.lifecycle import Empty

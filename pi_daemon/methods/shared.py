@@ -9,7 +9,8 @@ from pi_daemon.engine.events import Change, Origin
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.methods import wire
-from pi_daemon.rpc.connection import Call, Connection
+from pi_daemon.rpc.call import Call
+from pi_daemon.rpc.connection import Connection
 
 
 class Shared:

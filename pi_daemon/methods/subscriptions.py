@@ -6,7 +6,7 @@ from msgspec import UNSET, Raw
 
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
-from pi_daemon.rpc.connection import Call
+from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import sessions as s
 
 

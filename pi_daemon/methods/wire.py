@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 
 import msgspec
 from msgspec import UNSET
@@ -14,7 +14,7 @@ from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.types import notifications as n
-from pi_daemon.rpc.types.base import Cause, DamageInfo, Model, Options, Origin, TreeNode
+from pi_daemon.rpc.types.base import DamageInfo, Model, Options, Origin, TreeNode
 from pi_daemon.rpc.types.sessions import SessionState
 from pi_daemon.session.head import Damage
 
@@ -58,11 +58,11 @@ def model(selected: tuple[str, str] | None) -> Model | None:
 def messages(change: happened.Change) -> list[bytes]:
     """The notifications of a change, encoded once for all who hear of it."""
     if change.messages is None:
-        change.messages = [_notification(event, change) for event in change.events]
+        change.messages = [codec.notification(*_notification(event, change)) for event in change.events]
     return change.messages
 
 
-def _notification(event: happened.Event, change: happened.Change) -> bytes:
+def _notification(event: happened.Event, change: happened.Change) -> tuple[str, n.SessionNotification]:
     origin = change.origin
     common: dict[str, Any] = {
         "session_id": change.session_id,
@@ -72,45 +72,36 @@ def _notification(event: happened.Event, change: happened.Change) -> bytes:
     }
     match event:
         case happened.Appended(nodes, cause):
-            method, params = (
-                "session/appended",
-                n.Appended(**common, entries=[_node(x) for x in nodes], cause=_c(cause)),
-            )
+            return "session/appended", n.Appended(**common, entries=[_node(x) for x in nodes], cause=cause)
         case happened.LeafChanged(leaf_id, previous, cause):
-            method = "session/leafChanged"
-            params = n.LeafChanged(**common, leaf_id=leaf_id, previous_leaf_id=previous, cause=_c(cause))
+            leaf = n.LeafChanged(**common, leaf_id=leaf_id, previous_leaf_id=previous, cause=cause)
+            return "session/leafChanged", leaf
         case happened.Compacted(entry_id, first_kept, before, after, cause):
-            method = "session/compacted"
-            params = n.Compacted(
+            compacted = n.Compacted(
                 **common,
                 entry_id=entry_id,
                 first_kept_entry_id=first_kept,
                 tokens_before=before,
                 tokens_after=after,
-                cause=_c(cause),
+                cause=cause,
             )
+            return "session/compacted", compacted
         case happened.LabelChanged(target_id, label, entry_id):
-            method = "session/labelChanged"
-            params = n.LabelChanged(**common, target_id=target_id, label=label, entry_id=entry_id)
+            labelled = n.LabelChanged(**common, target_id=target_id, label=label, entry_id=entry_id)
+            return "session/labelChanged", labelled
         case happened.Renamed(name, entry_id):
-            method, params = "session/renamed", n.Renamed(**common, name=name, entry_id=entry_id)
+            return "session/renamed", n.Renamed(**common, name=name, entry_id=entry_id)
         case happened.Replaced(reason):
-            method, params = "session/replaced", n.Replaced(**common, reason=reason)
+            return "session/replaced", n.Replaced(**common, reason=reason)
         case happened.Damaged(found, lost):
-            method = "session/damaged"
-            params = n.Damaged(**common, damage=damage(found), lost=list(lost) if lost else UNSET)
+            damaged = n.Damaged(**common, damage=damage(found), lost=list(lost) if lost else UNSET)
+            return "session/damaged", damaged
         case happened.Failed(reason, errno):
-            method, params = "session/failed", n.Failed(**common, reason=reason, errno=errno)
+            return "session/failed", n.Failed(**common, reason=reason, errno=errno)
         case happened.Deleted(trashed_to):
-            method = "session/deleted"
-            params = n.Deleted(**common, trashed_to=trashed_to if trashed_to is not None else UNSET)
-        case _:
-            assert_never(event)
-    return codec.notification(method, params)
-
-
-def _c(cause: str) -> Cause:
-    return cast(Cause, cause)
+            where = trashed_to if trashed_to is not None else UNSET
+            return "session/deleted", n.Deleted(**common, trashed_to=where)
+    assert_never(event)
 
 
 def _node(facts: happened.NodeFacts) -> TreeNode:

@@ -23,13 +23,13 @@ class Call:
     __slots__ = (
         "_reported",
         "_started",
-        "_task",
         "answered",
         "cancelled",
         "connection",
         "holds",
         "id",
         "method",
+        "task",
         "token",
     )
 
@@ -41,13 +41,13 @@ class Call:
         self.answered = False
         self.cancelled = False
         self.holds: list[str] = []
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
         self._started = False
         self._reported = 0.0
 
     def run(self, serving: Coroutine[Any, Any, None]) -> None:
         """Serve it in a task of its own. Tasks begin in the order in which they were made."""
-        self._task = asyncio.get_running_loop().create_task(serving)
+        self.task = asyncio.get_running_loop().create_task(serving)
 
     def begin(self) -> None:
         """The first step of that task. Raises CancelledError where the client has changed its mind already."""
@@ -64,8 +64,8 @@ class Call:
 
     def abandon(self) -> None:
         """Stop it; nobody waits for the answer."""
-        if self._task is not None:
-            self._task.cancel()
+        if self.task is not None:
+            self.task.cancel()
 
     def progress(self, message: str, done: int, total: int) -> None:
         """Tell the client how far this is, about ten times a second; nothing without a token."""

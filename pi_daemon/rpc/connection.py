@@ -204,6 +204,11 @@ class Connection:
             self._outbox.flush()
             self._channel.close()
 
+    async def settled(self) -> None:
+        """Until every request in flight is answered."""
+        while self._in_flight:
+            await asyncio.wait([call.task for call in self._in_flight.values() if call.task is not None])
+
     def statistics(self) -> ClientStatus:
         return ClientStatus(
             client_id=self.client.client_id,

@@ -7,7 +7,7 @@ serves `persist: never` and tests (`memory`); one conformance suite runs over bo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -45,7 +45,7 @@ class Written(Struct, frozen=True):
     """
 
     offsets: list[int]
-    durability: str
+    durability: Literal["memory", "written", "synced"]
     foreign: list[Head] = []
     damage: list[Damage] = []
 
