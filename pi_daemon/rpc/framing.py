@@ -49,6 +49,11 @@ class Framer:
         self._fresh = True
         self._dead = False
 
+    @property
+    def buffered(self) -> int:
+        """Bytes kept until the rest of their message comes."""
+        return len(self._buffer)
+
     def feed(self, data: bytes) -> list[bytes | Broken]:
         """The messages that `data` completes, and what was wrong between them."""
         found: list[bytes | Broken] = []

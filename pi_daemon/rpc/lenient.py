@@ -26,11 +26,10 @@ def encode(value: Any) -> bytes:
         case Raw():
             return bytes(value)
         case Struct():
-            leaves_out = value.__struct_config__.omit_defaults
             members = [
                 _member(field.encode_name, given)
                 for field in structs.fields(value)
-                if (given := getattr(value, field.name)) is not UNSET and not (leaves_out and given == field.default)
+                if (given := getattr(value, field.name)) is not UNSET and not _is_left_out(value, field, given)
             ]
             return b"{" + b",".join(members) + b"}"
         case dict():
@@ -41,6 +40,13 @@ def encode(value: Any) -> bytes:
             return b"null"
         case _:
             return rawjson.dumps(value)
+
+
+def _is_left_out(owner: Struct, field: structs.FieldInfo, value: Any) -> bool:
+    if not owner.__struct_config__.omit_defaults:
+        return False
+    made = field.default_factory
+    return bool(value == (field.default if made is msgspec.NODEFAULT else made()))
 
 
 def _member(name: str, value: Any) -> bytes:
