@@ -6,12 +6,11 @@ from bisect import bisect_right
 
 from msgspec import Struct
 
-from pi_daemon.engine.environment import iso
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.session.errors import InvalidParams
-from pi_daemon.session.stats import activity_ms, first_text
 from pi_daemon.storage.protocols import Progress, SessionSummary
+from pi_daemon.storage.summary import Summary
 
 _SEPARATOR = "|"
 
@@ -63,30 +62,8 @@ class _Descending:
 
 
 async def _unwritten(session: LiveSession) -> SessionSummary:
-    messages = [head for head in session.tree.entries if head.type == "message"]
-    lines = await session.lines(messages)
-    first = next(
-        (
-            text
-            for head, line in zip(messages, lines, strict=True)
-            if head.role == "user" and (text := first_text(line))
-        ),
-        "",
-    )
-    active = [
-        activity_ms(head, line)
-        for head, line in zip(messages, lines, strict=True)
-        if head.role in ("user", "assistant")
-    ]
-    known = [time for time in active if time is not None]
-    return SessionSummary(
-        ref=session.log.ref,
-        cwd=session.header.cwd,
-        name=session.tree.name,
-        parent_session=session.header.parent_session,
-        created=session.header.timestamp,
-        modified=iso(int(max(known))) if known else session.header.timestamp,
-        message_count=len(messages),
-        first_message=first,
-        size=0,
-    )
+    lines = await session.lines(session.tree.entries)
+    summary = Summary(session.header)
+    if lines:
+        summary.read(b"\n".join([*lines, b""]))
+    return summary.made(session.log.ref, 0, session.environment.now_ms())

@@ -10,10 +10,11 @@ from pi_daemon.compaction.tokens import context_tokens, measure
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
+from pi_daemon.session.head import Head
 from pi_daemon.session.llm import to_llm
 from pi_daemon.session.pairing import ProblemKind, problems, repair
 from pi_daemon.session.projection import project, select
-from pi_daemon.session.stats import Sums, sums
+from pi_daemon.session.stats import Sums
 from pi_daemon.session.view import message_text
 
 
@@ -83,13 +84,18 @@ async def editor_text(session: LiveSession, entry_id: str) -> str:
 
 async def stats(session: LiveSession) -> Sums:
     """Sums over the whole file. Raises StorageFailed."""
-    heads = [head for head in session.tree.entries if head.type == "message"]
+    heads = list(session.tree.entries)
     total = Sums()
     for start in range(0, len(heads), _STATS_ENTRIES):
         part = heads[start : start + _STATS_ENTRIES]
         lines = await session.lines(part)
-        await offload(sum(map(len, lines)), partial(sums, total, part, lines))
+        await offload(sum(map(len, lines)), partial(_add, total, part, lines))
     return total
+
+
+def _add(total: Sums, heads: list[Head], lines: list[bytes]) -> None:
+    for head, line in zip(heads, lines, strict=True):
+        total.add(head, line)
 
 
 _STATS_ENTRIES = 2_000
