@@ -6,17 +6,20 @@ is remembered here can be had again from it. A folder or file that can't be read
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from msgspec import Struct
 
 from pi_daemon.session.entry import BadLine, read_line
 from pi_daemon.session.head import Header
 from pi_daemon.storage.layout import Layout
 from pi_daemon.storage.lines import whole_lines
 from pi_daemon.storage.protocols import SessionRef, SessionSummary
-from pi_daemon.storage.scan import BYTE_ORDER_MARK, HEADER_WITHIN
+from pi_daemon.storage.scan import BYTE_ORDER_MARK, HEADER_WITHIN, MARK, mark_before
 from pi_daemon.storage.summary import Summary, newest_first
 from pi_daemon.storage.system import READ, Files
 
@@ -47,6 +50,16 @@ def read_header(files: Files, fd: int) -> Header | None:
     return None
 
 
+class _Summed(Struct):
+    """What is known of a file up to `end`, and `mark`, the bytes before it."""
+
+    identity: Identity
+    summary: Summary
+    end: int
+    mark: bytes
+    made: SessionSummary | None = None
+
+
 class Catalogue:
     """Of one layout. Its methods run in a thread, several at a time if need be."""
 
@@ -54,7 +67,9 @@ class Catalogue:
         self._files = files
         self._layout = layout
         self._headers: dict[Path, tuple[Identity, Header | None]] = {}
-        self._summaries: dict[Path, tuple[Identity, SessionSummary]] = {}
+        self._summaries: dict[Path, _Summed] = {}
+        # A second listing at the same time finds what the first has read.
+        self._listing = threading.Lock()
 
     def header(self, path: Path) -> Header | None:
         """The file's header; None where it has none or can't be read."""
@@ -84,41 +99,63 @@ class Catalogue:
         self, cwd: str | None, progress: Callable[[int, int], None], stop: threading.Event
     ) -> list[SessionSummary]:
         """Of every session, or of those whose header names `cwd`; newest activity first."""
-        paths = list(self._layout.session_files(self._files))
-        for known in (self._headers, self._summaries):
-            for path in known.keys() - set(paths):
-                known.pop(path, None)
-        if cwd is not None:
-            wanted = os.path.normpath(cwd)
-            paths = [path for path in paths if (h := self.header(path)) and h.cwd and os.path.normpath(h.cwd) == wanted]
-        found: list[SessionSummary] = []
-        for done, path in enumerate(paths, 1):
-            if stop.is_set():
-                break
-            summary = self._summary(path)
-            if summary is not None:
-                found.append(summary)
-            progress(done, len(paths))
+        with self._listing:
+            paths = list(self._layout.session_files(self._files))
+            for known in (self._headers, self._summaries):
+                for path in set(known).difference(paths):
+                    known.pop(path, None)
+            if cwd is not None:
+                paths = [path for path in paths if _is_cwd(self.header(path), os.path.normpath(cwd))]
+            found: list[SessionSummary] = []
+            for done, path in enumerate(paths, 1):
+                if stop.is_set():
+                    break
+                summary = self._summary(path)
+                if summary is not None:
+                    found.append(summary)
+                progress(done, len(paths))
         return newest_first(found)
 
     def _summary(self, path: Path) -> SessionSummary | None:
         try:
             state = self._files.stat(path)
             known = self._summaries.get(path)
-            if known is not None and known[0] == identity(state):
-                return known[1]
+            if known is not None and known.identity == identity(state):
+                return known.made
             header = self.header(path)
             if header is None:
                 return None
-            summary = Summary(header)
             fd = self._files.open(path, READ)
             try:
-                for block, _ in whole_lines(self._files, fd, 0):
-                    summary.read(block)
+                if known is None or not self._grew(fd, known, state):
+                    known = _Summed(identity(state), Summary(header), 0, b"")
+                summary = self._sum(fd, known)
             finally:
                 self._files.close(fd)
         except OSError:
             return None
-        made = summary.made(SessionRef(header.id, str(path)), state.st_size, state.st_mtime_ns / 1e6)
-        self._summaries[path] = identity(state), made
-        return made
+        known.identity = identity(state)
+        known.made = summary.made(SessionRef(header.id, str(path)), state.st_size, state.st_mtime_ns / 1e6)
+        self._summaries[path] = known
+        return known.made
+
+    def _grew(self, fd: int, known: _Summed, state: os.stat_result) -> bool:
+        """Whether the file is the one we knew, with more at its end."""
+        same = known.identity[:2] == (state.st_dev, state.st_ino) and state.st_size >= known.end
+        return same and mark_before(self._files, fd, known.end) == known.mark
+
+    def _sum(self, fd: int, known: _Summed) -> Summary:
+        """Read on. A last line without its newline counts, but will be read again."""
+        for block, start in whole_lines(self._files, fd, known.end):
+            if not block.endswith(b"\n"):
+                summary = copy.copy(known.summary)
+                summary.read(block)
+                return summary
+            known.summary.read(block)
+            known.end = start + len(block)
+            known.mark = block[-MARK:] if len(block) >= MARK else mark_before(self._files, fd, known.end)
+        return known.summary
+
+
+def _is_cwd(header: Header | None, cwd: str) -> bool:
+    return header is not None and header.cwd != "" and os.path.normpath(header.cwd) == cwd

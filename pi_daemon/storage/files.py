@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import os
-import stat
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 import platformdirs
 
-from pi_daemon.session.errors import AmbiguousSession, SessionCorrupted, SessionExists, SessionNotFound
-from pi_daemon.session.head import Damage, Header
-from pi_daemon.session.tree import SessionTree
+from pi_daemon.session.errors import AmbiguousSession, SessionExists, SessionNotFound
+from pi_daemon.session.head import Header
 from pi_daemon.storage.catalogue import Catalogue
 from pi_daemon.storage.follow import Follower
 from pi_daemon.storage.journal import FileLog, Migration, Unwritten
 from pi_daemon.storage.keep import keep_copy
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.layout import SUFFIX, Layout, check_id, file_name, folder_files
+from pi_daemon.storage.mend import check, repair
 from pi_daemon.storage.protocols import CheckReport, Loaded, Progress, RepairReport, SessionRef, SessionSummary
 from pi_daemon.storage.publish import Chunks, publish
+from pi_daemon.storage.reading import corrupted, finding, header_of, open_file, scanned
 from pi_daemon.storage.reserve import Reservation, reserve
-from pi_daemon.storage.rewrite import Piece, gathered, header_line, migration_pieces, replace, rewritten
-from pi_daemon.storage.scan import BROKEN, Scan, scan
-from pi_daemon.storage.system import APPEND, READ, Files, sync_folder, telling
+from pi_daemon.storage.rewrite import gathered, header_line, line_at, migration_pieces, rewritten, without
+from pi_daemon.storage.scan import BYTE_ORDER_MARK, Scan, scan
+from pi_daemon.storage.system import APPEND, Files, telling
 from pi_daemon.storage.threads import in_thread
 from pi_daemon.storage.trash import move_to_trash
 
@@ -102,8 +100,14 @@ class FileRepository:
 
     def _copy(self, source: SessionRef, header: Header) -> tuple[Loaded, FileLog]:
         path = Path(source.location)
-        with self._reading(path) as (fd, found):
-            pieces = self._copied_pieces(fd, found)
+        with scanned(self._files, path) as (fd, found):
+            old = header_of(path, found)
+            pieces = [without(*line_at(self._files, fd, *found.reader.header_at))]
+            if found.reader.marked:
+                pieces.append(without(0, len(BYTE_ORDER_MARK)))
+            if found.migrates:
+                pieces += migration_pieces(found.heads, old.version)
+            pieces.sort(key=lambda piece: piece.offset)
             first = header_line(header) + b"\n"
 
             def content() -> Iterator[bytes]:
@@ -114,22 +118,16 @@ class FileRepository:
 
             return self._publish(header, content)
 
-    def _copied_pieces(self, fd: int, found: Scan) -> Sequence[Piece]:
-        """What a copy leaves out (the old header, a byte order mark) or migrates."""
-        assert found.header is not None
-        pieces = [_without(*_to_line_end(self._files, fd, *found.reader.header_at))]
-        if found.reader.marked:
-            pieces.append(_without(0, 3))
-        if found.migrates:
-            pieces += migration_pieces(found.heads, found.header.version)
-        return sorted(pieces, key=lambda piece: piece.offset)
-
     def _publish(self, header: Header, content: Chunks) -> tuple[Loaded, FileLog]:
         path, reservation = self._reserve(header)
         try:
             with telling(f"create {path.name}"):
                 fd, _ = publish(self._files, path, content, synced=True)
-                return self._loaded(SessionRef(header.id, str(path)), fd)
+            try:
+                return self._loaded(SessionRef(header.id, str(path)), fd, self._scan(path, fd), None)
+            except BaseException:
+                self._files.close(fd)
+                raise
         finally:
             reservation.release()
 
@@ -164,54 +162,52 @@ class FileRepository:
 
     def _ref(self, path: str) -> SessionRef:
         real = self.layout.contained(self._files, path)
-        _regular(self._files, real)
+        with finding(real):
+            self._files.stat(real)
         header = self._catalogue.header(real)
-        if header is None:
-            with self._reading(real) as (_, found):
-                assert found.header is not None
-                header = found.header
+        if header is None:  # too far down for a look, or there is none
+            with scanned(self._files, real) as (_, found):
+                header = header_of(real, found)
         return SessionRef(header.id, str(real))
 
     def _open(self, ref: SessionRef, recover: bool) -> tuple[Loaded, FileLog]:
         path = Path(ref.location)
-        _regular(self._files, path)
         unwritable = None
-        with _finding(path):
+        with finding(path):
             try:
-                fd = self._files.open(path, APPEND)
+                fd = open_file(self._files, path, APPEND)
             except OSError as error:
                 if error.errno not in _CANT_WRITE:
                     raise
                 unwritable = f"the file can't be written: {os.strerror(error.errno or 0)}"
-                fd = self._files.open(path, READ)
-        return self._loaded(ref, fd, recover=recover, unwritable=unwritable)
-
-    def _loaded(
-        self, ref: SessionRef, fd: int, *, recover: bool = True, unwritable: str | None = None
-    ) -> tuple[Loaded, FileLog]:
-        """Read the file behind `fd`, which belongs to the log that comes out; on a refusal it is closed."""
-        path = Path(ref.location)
+                fd = open_file(self._files, path)
         try:
-            with telling(f"read {path.name}"):
-                found = scan(self._files, fd)
-            header = _header(path, found)
-            if header.id != ref.session_id:
+            found = self._scan(path, fd)
+            if header_of(path, found).id != ref.session_id:
                 raise SessionNotFound(f"{path.name} is another session by now")
             if found.lost:
                 copy = self._put_aside(path)
                 if not recover:
-                    raise _corrupted(path, found, copy)
-            read_only = "; ".join(filter(None, (found.read_only, unwritable))) or None
-            migrates = found.migrates and read_only is None
-            migration = None
-            if migrates:
-                migration = Migration(header.version, list(found.heads), found.reader.header_at, self._originals_dir)
-            file = Follower(self._files, path, fd, found.state, found.tail, found.reader)
-            log = FileLog(self._files, ref, file=file, migration=migration, read_only=read_only)
+                    raise corrupted(path, found, copy)
+            return self._loaded(ref, fd, found, unwritable)
         except BaseException:
             self._files.close(fd)
             raise
-        return Loaded(ref, header, found.heads, found.damage, read_only, migrates), log
+
+    def _scan(self, path: Path, fd: int) -> Scan:
+        with telling(f"read {path.name}"):
+            return scan(self._files, fd)
+
+    def _loaded(self, ref: SessionRef, fd: int, found: Scan, unwritable: str | None) -> tuple[Loaded, FileLog]:
+        path = Path(ref.location)
+        header = header_of(path, found)
+        read_only = "; ".join(filter(None, (found.read_only, unwritable))) or None
+        migration = None
+        if found.migrates and read_only is None:
+            migration = Migration(header.version, list(found.heads), found.reader.header_at, self._originals_dir)
+        file = Follower(self._files, path, fd, found.state, found.tail, found.reader)
+        log = FileLog(self._files, ref, file=file, migration=migration, read_only=read_only)
+        return Loaded(ref, header, found.heads, found.damage, read_only, migration is not None), log
 
     def _put_aside(self, path: Path) -> str | None:
         """A copy of the damaged file, once; None where there is no room for it."""
@@ -222,105 +218,12 @@ class FileRepository:
 
     def _delete(self, ref: SessionRef) -> str | None:
         path = self.layout.contained(self._files, ref.location)
-        _regular(self._files, path)
+        with finding(path):
+            self._files.close(open_file(self._files, path))
         return move_to_trash(self._files, path)
 
     def _check(self, path: str) -> CheckReport:
-        real = self.layout.contained(self._files, path)
-        _regular(self._files, real)
-        with _finding(real), self._opened(real) as fd:
-            found = scan(self._files, fd)
-        session_id = None if found.header is None or found.refused else found.header.id
-        opens = found.refused is None and not found.lost
-        damage = found.damage + SessionTree(found.heads).damage()
-        return CheckReport(str(real), session_id, len(found.heads), opens, damage)
+        return check(self._files, self.layout.contained(self._files, path))
 
     def _repair(self, path: str) -> RepairReport:
-        real = self.layout.contained(self._files, path)
-        _regular(self._files, real)
-        with self._reading(real) as (fd, found):
-            dropped = [damage for damage in found.damage if damage.kind in _dropped_kinds(found)]
-            if not dropped:
-                return RepairReport(str(real), None, [])
-            with telling(f"repair {real.name}"):
-                pieces = [_without(*_to_line_end(self._files, fd, d.offset or 0, d.length or 0)) for d in dropped]
-                size = found.tail.size
-                parts = rewritten(self._files, fd, pieces, size, [])
-                new, _, original = replace(self._files, real, fd, parts, size, self._originals_dir)
-                self._files.close(new)
-                sync_folder(self._files, real.parent)
-        return RepairReport(str(real), str(original), dropped)
-
-    @contextlib.contextmanager
-    def _opened(self, path: Path) -> Iterator[int]:
-        fd = self._files.open(path, READ)
-        try:
-            yield fd
-        finally:
-            self._files.close(fd)
-
-    @contextlib.contextmanager
-    def _reading(self, path: Path) -> Iterator[tuple[int, Scan]]:
-        """The file, read. Raises SessionNotFound, SessionCorrupted where it is no session, StorageFailed."""
-        _regular(self._files, path)
-        with _finding(path):
-            fd = self._files.open(path, READ)
-        try:
-            with telling(f"read {path.name}"):
-                found = scan(self._files, fd)
-            _header(path, found)
-            yield fd, found
-        finally:
-            self._files.close(fd)
-
-
-def _regular(files: Files, path: Path) -> None:
-    """Raises SessionNotFound, SessionCorrupted for what is no file (opening a pipe would wait for ever)."""
-    with _finding(path):
-        state = files.stat(path)
-    if not stat.S_ISREG(state.st_mode):
-        raise SessionCorrupted(f"{path.name} is no file", damage=[], recoverable=False, copy=None)
-
-
-@contextlib.contextmanager
-def _finding(path: Path) -> Iterator[None]:
-    with telling(f"open {path.name}"):
-        try:
-            yield
-        except OSError as error:
-            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP):
-                raise SessionNotFound(f"there is no session file {path.name}") from error
-            raise
-
-
-def _header(path: Path, found: Scan) -> Header:
-    """Raises SessionCorrupted for a file that is no session."""
-    if found.header is None or found.refused is not None:
-        raise _corrupted(path, found, None)
-    return found.header
-
-
-def _corrupted(path: Path, found: Scan, copy: str | None) -> SessionCorrupted:
-    damage: list[Damage] = found.damage
-    if found.refused is not None:
-        message = f"{path.name} is no session: {found.refused}. It was left as it is"
-    else:
-        message = (
-            f"{path.name} has lines that can't be read, and {found.lost} entries lost their ancestors with them; "
-            'open it with recover: "skip", or repair it'
-        )
-    return SessionCorrupted(message, damage=msgspec.to_builtins(damage), recoverable=found.refused is None, copy=copy)
-
-
-def _dropped_kinds(found: Scan) -> Iterable[str]:
-    """A version 1 entry is known by how many lines that parse come before it: only others may go."""
-    return {"notJson", "tornTail"} if found.migrates else BROKEN | {"tornTail"}
-
-
-def _to_line_end(files: Files, fd: int, offset: int, length: int) -> tuple[int, int]:
-    end = files.read(fd, 2, offset + length)
-    return offset, length + (2 if end == b"\r\n" else 1 if end[:1] == b"\n" else 0)
-
-
-def _without(offset: int, length: int) -> Piece:
-    return Piece(offset, length, lambda _: b"")
+        return repair(self._files, self.layout.contained(self._files, path), self._originals_dir)

@@ -117,6 +117,7 @@ class Follower:
                     raise StorageFailed(f"another process tore a line in {self.path.name}; try again", errno="EBUSY")
                 self.files.ftruncate(self.fd, start)
                 self.tail = before
+                self._grew_at = self.files.now()
                 return found, False
         if before.end < start:
             rest = self.files.read(self.fd, start - before.end, before.end)

@@ -85,6 +85,7 @@ class FileLog:
         self._unwritten = unwritten
         self._migration = migration
         self._read_only = read_only
+        self._persisted = file is not None
         self._name_synced = name_synced
         self._kept = unwritten.kept if unwritten else KeptLines()
         self._unreported = Found()
@@ -101,7 +102,7 @@ class FileLog:
 
     @property
     def persisted(self) -> bool:
-        return self._file is not None
+        return self._persisted
 
     async def append(self, lines: Sequence[bytes], *, synced: bool, persist: bool) -> Written:
         if self._unwritten is not None and not persist:
@@ -153,6 +154,7 @@ class FileLog:
         with self._places:
             self._file = Follower(self._files, self._path, fd, state, tail, reader)
             self._unwritten = None
+            self._persisted = True
             for head, offset in zip(kept.heads, offsets, strict=False):
                 head.offset = offset
             kept.lines.clear()

@@ -98,7 +98,8 @@ class Layout(Struct, frozen=True):
         if not os.path.isabs(path) or "\0" in path:
             raise InvalidParams("the path of a session file must be absolute", path="path")
         real = Path(os.path.realpath(path))
-        if not any(real.is_relative_to(root) and real != root for root in self.roots(files)):
+        base = Path(os.path.realpath(self.sessions_dir))
+        if not real.is_relative_to(base) and not any(real.is_relative_to(root) for root in self.roots(files)):
             raise OutsideRoot("the path leads out of the directories that hold sessions")
         return real
 

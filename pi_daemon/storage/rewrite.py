@@ -35,6 +35,17 @@ class Piece(Struct, frozen=True):
     head: Head | None = None
 
 
+def without(offset: int, length: int) -> Piece:
+    """A stretch that doesn't come out at all."""
+    return Piece(offset, length, lambda _: b"")
+
+
+def line_at(files: Files, fd: int, offset: int, length: int) -> tuple[int, int]:
+    """The same line with its end. Raises OSError."""
+    end = files.read(fd, 2, offset + length)
+    return offset, length + (2 if end == b"\r\n" else 1 if end[:1] == b"\n" else 0)
+
+
 def header_line(header: Header) -> bytes:
     """The header as pi writes it: compact, what is absent left out."""
     line: dict[str, object] = {
