@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -49,10 +50,8 @@ def socket_path() -> Path:
 def private_dir(path: Path) -> Path:
     """Make the directory if it isn't there, for us alone, and check that it is. Raises UnsafeDirectory."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
-    except FileExistsError:
-        pass
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise UnsafeDirectory(f"{path} is not a directory of yours: remove it, or set PI_DAEMON_STATE_DIR.")

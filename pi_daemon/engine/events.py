@@ -14,7 +14,6 @@ from msgspec import Struct
 from pi_daemon.session.head import CompactionFacts, Damage, Head, LabelFacts, NameFacts
 from pi_daemon.session.rawjson import loads, members
 
-
 Cause: TypeAlias = Literal["append", "move", "compact", "external", "reload"]
 """Why the leaf moved or entries came."""
 

@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
+from weakref import WeakValueDictionary
 
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import Deleted, Origin
 from pi_daemon.engine.live import LiveSession, Persistence, Subscriber
 from pi_daemon.engine.options import SessionOptions
-from pi_daemon.session.errors import AmbiguousSession, Busy, SessionExists, SessionNotFound
+from pi_daemon.session.errors import AmbiguousSession, Busy, PiDaemonError, SessionExists, SessionNotFound
 from pi_daemon.session.head import Head, Header
 from pi_daemon.storage.protocols import Loaded, RepairReport, Repository, SessionLog, SessionRef
 
@@ -40,9 +41,9 @@ class Hub:
         self.defaults = defaults or SessionOptions()
         self._open: dict[str, LiveSession] = {}
         self._idle: OrderedDict[str, LiveSession] = OrderedDict()
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    # -- finding and opening
+    # -- finding and opening: under a lock by id, then by location
 
     @property
     def sessions(self) -> list[LiveSession]:
@@ -69,32 +70,36 @@ class Hub:
         return await self.files.ref(path)
 
     @contextlib.asynccontextmanager
-    async def use(self, session_id: str | None = None, path: str | None = None) -> AsyncIterator[LiveSession]:
-        """The session, opened for the time of the block if it wasn't open."""
-        session = self.loaded(session_id) if session_id is not None else None
+    async def use(self, session_id: str) -> AsyncIterator[LiveSession]:
+        """The session, opened for the time of the block if it wasn't open. Whoever asks first gets it first.
+
+        Raises SessionNotFound, AmbiguousSession, SessionCorrupted, InvalidParams."""
+        lock = self._locks.get(session_id)
+        session = self.loaded(session_id) if lock is None else None
         if session is None:
-            session = await self.open(await self.find(session_id, path))
-        session.users += 1
+            lock = self._locks.setdefault(session_id, asyncio.Lock())
+            async with lock:
+                session = self.loaded(session_id) or await self.open(await self.files.find(session_id))
+                session.users += 1
+        else:
+            session.users += 1
         try:
             yield session
         finally:
             session.users -= 1
             await self._settle(session)
 
-    async def open(self, ref: SessionRef, *, recover: bool = False, read_only: bool = False) -> LiveSession:
+    async def open(self, ref: SessionRef, *, recover: bool = False) -> LiveSession:
         """Load a session, or take the one that is loaded. Raises as Repository.open does."""
-        async with self._locks.setdefault(ref.location, asyncio.Lock()):
+        lock = self._locks.setdefault(ref.location, asyncio.Lock())
+        async with lock:
             session = self._open.get(ref.location)
             if session is None:
                 loaded, log = await self.files.open(ref, recover=recover)
-                if read_only and loaded.read_only is None:
-                    loaded.read_only = "it was opened with readOnly"
                 session = self._start(loaded, log, persist="immediate")
+                self._idle[ref.location] = session
             else:
                 await session.look()
-            self._idle.pop(ref.location, None)
-        if not session.users and not session.subscribers:
-            self._idle[ref.location] = session
         return session
 
     async def create(
@@ -133,14 +138,19 @@ class Hub:
 
     # -- listening
 
-    def subscribe(self, session: LiveSession, client_id: str, deliver: Subscriber) -> None:
-        """Changes from the next one on go to `deliver`, which must not block or raise."""
+    def subscribe(self, session: LiveSession, client_id: str, deliver: Subscriber, *, read_only: bool = False) -> None:
+        """Changes from the next one on go to `deliver`, which must not block or raise. `read_only`: this client
+        wants no write of its own to succeed."""
         session.subscribers[client_id] = deliver
+        session.readers.discard(client_id)
+        if read_only:
+            session.readers.add(client_id)
         self._idle.pop(session.log.ref.location, None)
 
     async def unsubscribe(self, session: LiveSession, client_id: str, *, close: bool = False) -> bool:
         """Stop telling. `close`: when nobody else is there, write what isn't written and let the session go."""
         was = session.subscribers.pop(client_id, None) is not None
+        session.readers.discard(client_id)
         if not session.subscribers:
             await session.flush()
             if close and not session.users and not session.subscribers:
@@ -154,13 +164,14 @@ class Hub:
 
     # -- letting go
 
-    async def delete(self, session: LiveSession, client_id: str, origin: Origin) -> str | None:
+    async def delete(self, session_id: str, client_id: str, origin: Origin) -> str | None:
         """To the trash. Raises Busy while another client has it open, StorageFailed."""
-        if session.subscribers.keys() - {client_id} or session.users > 1:
-            raise Busy("Another client has this session open; have it closed there first.")
-        ref, persisted = session.log.ref, session.log.persisted
-        trashed_to = await self.files.delete(ref) if persisted else None
-        session.announce(Deleted(trashed_to), origin)
+        async with self.use(session_id) as session:
+            if session.subscribers.keys() - {client_id} or session.users > 1:
+                raise Busy("Another client has this session open; have it closed there first.")
+            trashed_to = await self.files.delete(session.log.ref) if session.log.persisted else None
+            session.announce(Deleted(trashed_to), origin)
+            session.subscribers.clear()
         await self._drop(session)
         return trashed_to
 
@@ -176,8 +187,9 @@ class Hub:
     async def close(self) -> None:
         """Write what isn't written, and let every session go."""
         for session in self.sessions:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(PiDaemonError):
                 await session.flush()
+            session.subscribers.clear()
             await self._drop(session)
 
     async def _settle(self, session: LiveSession) -> None:
@@ -188,14 +200,15 @@ class Hub:
             self._idle[location] = session
             self._idle.move_to_end(location)
         while len(self._idle) > IDLE_SESSIONS:
-            _, oldest = self._idle.popitem(last=False)
-            await self._drop(oldest)
+            await self._drop(next(iter(self._idle.values())))
 
     async def _drop(self, session: LiveSession) -> None:
+        """Close a session, unless somebody has come back to it."""
         location = session.log.ref.location
-        if self._open.get(location) is session:
+        lock = self._locks.setdefault(location, asyncio.Lock())
+        async with lock:
+            self._idle.pop(location, None)
+            if session.users or session.subscribers or self._open.get(location) is not session:
+                return
+            await session.close()
             del self._open[location]
-        self._idle.pop(location, None)
-        self._locks.pop(location, None)
-        session.subscribers.clear()
-        await session.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -37,6 +38,8 @@ from pi_daemon.session.projection import Selection, select
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.session.view import preview
 from pi_daemon.storage.protocols import Loaded, SessionLog, Written
+
+logger = logging.getLogger(__name__)
 
 BATCH_OPERATIONS = 512
 """As many operations share a write; more wait for the next, so that the first askers need not wait for all."""
@@ -83,6 +86,7 @@ class LiveSession:
         self.environment = environment
         self.options = options or SessionOptions()
         self.subscribers: dict[str, Subscriber] = {}
+        self.readers: set[str] = set()
         self.users = 0
         self.failed: PiDaemonError | None = None
         self.snapshot: object | None = None
@@ -124,6 +128,10 @@ class LiveSession:
     def queued(self) -> int:
         return len(self._queue)
 
+    def why_read_only(self, client_id: str | None) -> str | None:
+        """Why the client can't write here, None where it can."""
+        return "it was opened with readOnly" if client_id in self.readers else self.read_only
+
     # -- changing
 
     async def perform(self, operation: Operation) -> Outcome:
@@ -132,8 +140,9 @@ class LiveSession:
         Raises ReadOnly, SessionFailed, StorageFailed, ShuttingDown and what the operation refuses with."""
         if self._closing:
             raise ShuttingDown("The session is being closed; open it again.", applied=False)
-        if self.read_only is not None:
-            raise ReadOnly(f"The session can be read but not written: {self.read_only}.")
+        why = self.why_read_only(operation.origin.client_id if operation.origin is not None else None)
+        if why is not None:
+            raise ReadOnly(f"The session can be read but not written: {why}.")
         self._queue.append(operation)
         self._wake.set()
         return await operation.done
@@ -154,9 +163,10 @@ class LiveSession:
                 try:
                     await self._run(batch)
                 except Exception as error:
+                    logger.exception("the writer of %s failed", self.session_id)
+                    self.failed = SessionFailed("An internal error: close the session and open it again.")
                     for operation in batch:
                         operation.fail(error)
-                    raise
                 finally:
                     self._idle.set()
 

@@ -47,9 +47,7 @@ class Staging:
         staged = self._by_id.get(entry_id)
         head = staged.head if staged is not None else self.tree.get(entry_id)
         if head is None:
-            raise EntryNotFound(
-                "The session has no such entry; read session/tree.", entryId=entry_id
-            )
+            raise EntryNotFound("The session has no such entry; read session/tree.", entryId=entry_id)
         return head
 
     def staged(self, entry_id: str) -> Staged | None:

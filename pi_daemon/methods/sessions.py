@@ -50,7 +50,7 @@ async def create(shared: Shared, call: Call, params: s.CreateParams) -> s.Sessio
     shared.subscribe(session, call.connection)
     if params.name is not UNSET and params.name:
         await session.perform(Append(shared.origin(call), [name_draft(params.name)]))
-    return await wire.state(session)
+    return await wire.state(session, call.connection.client.client_id)
 
 
 async def open_session(shared: Shared, call: Call, params: s.OpenParams) -> s.SessionState:
@@ -60,17 +60,17 @@ async def open_session(shared: Shared, call: Call, params: s.OpenParams) -> s.Se
     path = None if params.path is UNSET else params.path
     options = params.options
     ref = await shared.hub.find(session_id, path)
-    session = await shared.hub.open(ref, recover=params.recover == "skip", read_only=params.read_only)
+    session = await shared.hub.open(ref, recover=params.recover == "skip")
     if options is not UNSET:
         session.options = _options(shared, session.options, options)
-    shared.subscribe(session, call.connection)
-    return await wire.state(session)
+    shared.subscribe(session, call.connection, read_only=params.read_only)
+    return await wire.state(session, call.connection.client.client_id)
 
 
 async def configure(shared: Shared, call: Call, params: s.ConfigureParams) -> s.SessionState:
     async with shared.hub.use(params.session_id) as session:
         session.options = _options(shared, session.options, params)
-        return await wire.state(session)
+        return await wire.state(session, call.connection.client.client_id)
 
 
 async def close(shared: Shared, call: Call, params: s.SessionParams) -> Empty:
@@ -81,9 +81,9 @@ async def close(shared: Shared, call: Call, params: s.SessionParams) -> Empty:
 
 
 async def delete(shared: Shared, call: Call, params: s.SessionParams) -> s.DeleteResult:
-    async with shared.hub.use(params.session_id) as session:
-        trashed_to = await shared.hub.delete(session, call.connection.client.client_id, shared.origin(call))
-        return s.DeleteResult(trashed_to=trashed_to if trashed_to is not None else UNSET)
+    client_id = call.connection.client.client_id
+    trashed_to = await shared.hub.delete(params.session_id, client_id, shared.origin(call))
+    return s.DeleteResult(trashed_to=trashed_to if trashed_to is not None else UNSET)
 
 
 async def fork(shared: Shared, call: Call, params: s.ForkParams) -> s.SessionState:
@@ -105,7 +105,7 @@ async def fork(shared: Shared, call: Call, params: s.ForkParams) -> s.SessionSta
             session_id=None if params.id is UNSET else params.id,
         )
     shared.subscribe(made, call.connection)
-    state = await wire.state(made)
+    state = await wire.state(made, call.connection.client.client_id)
     if editor_text is not None:
         state.editor_text = editor_text
     return state

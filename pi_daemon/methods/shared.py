@@ -31,10 +31,10 @@ class Shared:
         client = call.connection.client
         return Origin(client.client_id, client.name, call)
 
-    def subscribe(self, session: LiveSession, connection: Connection) -> None:
+    def subscribe(self, session: LiveSession, connection: Connection, *, read_only: bool = False) -> None:
         """From the next change on the connection hears of the session."""
 
         def deliver(change: Change) -> None:
             connection.publish(change.session_id, wire.messages(change), change.call)
 
-        self.hub.subscribe(session, connection.client.client_id, deliver)
+        self.hub.subscribe(session, connection.client.client_id, deliver, read_only=read_only)

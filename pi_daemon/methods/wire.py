@@ -19,8 +19,8 @@ from pi_daemon.rpc.types.sessions import SessionState
 from pi_daemon.session.head import Damage
 
 
-async def state(session: LiveSession) -> SessionState:
-    """Raises StorageFailed where an estimate has to read bodies and can't."""
+async def state(session: LiveSession, client_id: str) -> SessionState:
+    """As `client_id` sees it. Raises StorageFailed where an estimate has to read bodies and can't."""
     tokens = await reading.size(session)
     settings = session.selection()
     return SessionState(
@@ -37,7 +37,7 @@ async def state(session: LiveSession) -> SessionState:
         thinking_level=settings.thinking_level,
         context_tokens=tokens,
         persisted=session.log.persisted,
-        read_only=session.read_only if session.read_only is not None else False,
+        read_only=session.why_read_only(client_id) or False,
         options=options(session.options),
         damage=damage(session.damage),
     )
