@@ -18,8 +18,8 @@ _STANDARD = {
     -32601: "methodNotFound",
     -32602: "invalidParams",
     -32603: "internalError",
-    -32002: "serverNotInitialized",
-    -32800: "requestCancelled",
+    -32002: "notInitialized",
+    -32800: "cancelled",
 }
 
 

@@ -1,0 +1,3 @@
+from pi_daemon.cli import main
+
+main()

@@ -1,0 +1,345 @@
+"""The command line: what can be typed. Each command imports what it does when it does it."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pi_daemon.cli.exits import Exit
+    from pi_daemon.cli.output import Output
+    from pi_daemon.cli.reach import Where
+
+EPILOG = (
+    "A SESSION is named by its id, the beginning of its id, its path, or `last`. "
+    "Exit codes: 0 done, 1 refused or failed, 2 the command line makes no sense, 3 no such session or entry, "
+    "4 the file is damaged, 5 no daemon, 130 interrupted, 141 the reader of the output has gone."
+)
+
+app = typer.Typer(
+    name="pi-daemon",
+    help="Sessions of the pi coding agent as trees, served to many clients at once.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="Id, beginning of an id, path, or `last`.")]
+Socket = Annotated[
+    Path | None, typer.Option("--socket", metavar="PATH", help="The daemon's Unix socket, where not the standard one.")
+]
+SessionsDir = Annotated[
+    Path | None,
+    typer.Option("--sessions-dir", metavar="DIR", help="Where the sessions lie, where not in pi's own directory."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Recover = Annotated[bool, typer.Option("--recover", help="Read what can be read of a damaged file.")]
+
+
+class Filter(enum.StrEnum):
+    DEFAULT = "default"
+    NO_TOOLS = "no-tools"
+    USER_ONLY = "user-only"
+    LABELED_ONLY = "labeled-only"
+    ALL = "all"
+
+
+class Format(enum.StrEnum):
+    AGENT = "agent"
+    LLM = "llm"
+
+
+class Pairing(enum.StrEnum):
+    REPORT = "report"
+    REPAIR = "repair"
+
+
+class Durability(enum.StrEnum):
+    SYNCED = "synced"
+    WRITTEN = "written"
+
+
+def _run(
+    as_json: bool,
+    socket: Path | None,
+    sessions_dir: Path | None,
+    do: Callable[[Where, Output], Coroutine[Any, Any, Exit | None]],
+) -> None:
+    """Does it, and ends the process with what it returns or what its failure means."""
+    from pi_daemon_client import ClientError
+
+    from pi_daemon.cli.exits import Exit, Failure, failure_of
+    from pi_daemon.cli.output import Output
+    from pi_daemon.cli.reach import Where
+
+    output = Output(as_json)
+    try:
+        try:
+            code = asyncio.run(do(Where(socket, sessions_dir), output))
+        except (Failure, ClientError) as error:
+            failure = error if isinstance(error, Failure) else failure_of(error)
+            output.fail(failure)
+            code = failure.code
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nothing more can be said there; what is still buffered must not be tried again at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Exit.BROKEN_PIPE
+    except KeyboardInterrupt:
+        code = Exit.INTERRUPTED
+    raise typer.Exit(int(code or 0))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from pi_daemon import __version__
+
+        typer.echo(f"pi-daemon {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version.")
+    ] = False,
+) -> None: ...
+
+
+@app.command()
+def serve(
+    stdio: Annotated[bool, typer.Option("--stdio", help="Serve stdin and stdout.")] = False,
+    socket: Annotated[
+        Path | None, typer.Option("--socket", metavar="PATH", help="Serve a Unix socket at PATH.")
+    ] = None,
+    tcp: Annotated[
+        str | None, typer.Option("--tcp", metavar="HOST:PORT", help="Serve TCP; clients want the token.")
+    ] = None,
+    ws: Annotated[
+        str | None, typer.Option("--ws", metavar="HOST:PORT", help="Serve WebSocket; clients want the token.")
+    ] = None,
+    sessions_dir: SessionsDir = None,
+    state_dir: Annotated[
+        Path | None, typer.Option("--state-dir", metavar="DIR", help="Where the daemon keeps what is its own.")
+    ] = None,
+    durability: Annotated[
+        Durability, typer.Option(help="What an acknowledged append survives: power loss, or kill -9 alone.")
+    ] = Durability.SYNCED,
+) -> None:
+    """Run the daemon. Transports can be combined; with none of them it serves the Unix socket at its standard place."""
+    from pi_daemon.daemon.server import Config
+    from pi_daemon.daemon.server import serve as run
+    from pi_daemon.session.errors import PiDaemonError
+
+    config = Config(
+        stdio=stdio,
+        socket=socket,
+        tcp=_address(tcp, "--tcp"),
+        websocket=_address(ws, "--ws"),
+        sessions_dir=sessions_dir,
+        state_dir=state_dir,
+        durability=durability.value,
+    )
+    try:
+        run(config)
+    except PiDaemonError as error:
+        typer.echo(f"pi-daemon: {error.message}", err=True)
+        raise typer.Exit(1) from error
+
+
+def _address(text: str | None, option: str) -> Any:
+    """HOST:PORT, [HOST]:PORT for IPv6, or a port alone, which is one of this machine."""
+    from pi_daemon.daemon.server import Address
+
+    if text is None:
+        return None
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise typer.BadParameter(f"{text!r} is not HOST:PORT", param_hint=option)
+    return Address(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
+
+
+@app.command()
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the demo's files where they are.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the whole of it in seconds: a daemon, an editor, a second client that watches, branches, forks, a crash."""
+    from pi_daemon.cli.demo import demo
+
+    _run(json, None, None, lambda where, output: demo(output, keep=keep))
+
+
+@app.command("list")
+def list_command(
+    cwd: Annotated[
+        Path | None, typer.Option("--cwd", metavar="DIR", help="Only sessions of this project directory.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="How many to show; 0 shows all.")] = 40,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """List sessions, newest activity first."""
+    from pi_daemon.cli.listing import list_sessions
+
+    directory = None if cwd is None else str(cwd.absolute())
+    _run(json, socket, sessions_dir, lambda where, output: list_sessions(where, output, cwd=directory, limit=limit))
+
+
+@app.command()
+def tree(
+    session: Session,
+    filter: Annotated[Filter, typer.Option(help="Which entries to show.")] = Filter.DEFAULT,
+    fold: Annotated[bool, typer.Option("--fold/--no-fold", help="Shorten long straight stretches.")] = True,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Draw a session's tree: branches, labels, the active path and the leaf."""
+    from pi_daemon.cli.tree import FILTERS, tree
+
+    _run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: tree(where, output, session, filter=FILTERS[filter], fold=fold, recover=recover),
+    )
+
+
+@app.command()
+def context(
+    session: Session,
+    leaf: Annotated[
+        str | None, typer.Option("--leaf", metavar="ENTRY", help="At this entry, not at the session's leaf.")
+    ] = None,
+    format: Annotated[Format, typer.Option(help="As the agent holds it, or as a provider is sent it.")] = Format.AGENT,
+    pairing: Annotated[
+        Pairing, typer.Option(help="Report tool calls and results without their counterpart, or mend them.")
+    ] = Pairing.REPORT,
+    full: Annotated[bool, typer.Option("--full", help="Show long texts whole.")] = False,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Show what the model would see: messages, where each comes from, tokens, problems."""
+    from pi_daemon.cli.context import context
+
+    _run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: context(
+            where, output, session, leaf=leaf, format=format, pairing=pairing, full=full, recover=recover
+        ),
+    )
+
+
+@app.command()
+def check(session: Session, socket: Socket = None, sessions_dir: SessionsDir = None, json: Json = False) -> None:
+    """Say what is wrong with a session file. Changes nothing; exit code 4 where something is wrong."""
+    from pi_daemon.cli.files import check
+
+    _run(json, socket, sessions_dir, lambda where, output: check(where, output, session))
+
+
+@app.command()
+def repair(session: Session, socket: Socket = None, sessions_dir: SessionsDir = None, json: Json = False) -> None:
+    """Rewrite a damaged session file without what can't be read. The original is kept."""
+    from pi_daemon.cli.files import repair
+
+    _run(json, socket, sessions_dir, lambda where, output: repair(where, output, session))
+
+
+@app.command()
+def fork(
+    session: Session,
+    entry: Annotated[
+        str | None, typer.Argument(metavar="[ENTRY]", help="Where to fork; the leaf, if none is given.")
+    ] = None,
+    before: Annotated[bool, typer.Option("--before", help="Before that user message, and print its text.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Copy the whole tree, not one path.")] = False,
+    cwd: Annotated[Path | None, typer.Option("--cwd", metavar="DIR", help="The new session's directory.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="The new session's id.")] = None,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Make a new session from a path of this one."""
+    from pi_daemon.cli.changes import fork
+
+    directory = None if cwd is None else str(cwd.absolute())
+    _run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: fork(
+            where, output, session, entry, before=before, tree=tree, cwd=directory, new_id=id, recover=recover
+        ),
+    )
+
+
+@app.command()
+def label(
+    session: Session,
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="Id, beginning of an id, or `leaf`.")],
+    text: Annotated[str | None, typer.Argument(metavar="[LABEL]")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Take the label away.")] = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Label an entry."""
+    from pi_daemon.cli.changes import label
+
+    if clear == bool(text):
+        raise typer.BadParameter("Give a label, or --clear.", param_hint="LABEL")
+    _run(json, socket, sessions_dir, lambda where, output: label(where, output, session, entry, text))
+
+
+@app.command()
+def rename(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An empty one takes the name away.")],
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Name a session."""
+    from pi_daemon.cli.changes import rename
+
+    _run(json, socket, sessions_dir, lambda where, output: rename(where, output, session, name))
+
+
+@app.command()
+def status(socket: Socket = None, json: Json = False) -> None:
+    """Say what the running daemon is doing. Exit code 5 where none runs."""
+    from pi_daemon.cli.process import status
+
+    _run(json, socket, None, status)
+
+
+@app.command()
+def stop(
+    drain: Annotated[
+        bool, typer.Option("--drain/--no-drain", help="Let running requests finish and write what is not written.")
+    ] = True,
+    socket: Socket = None,
+    json: Json = False,
+) -> None:
+    """Stop the running daemon."""
+    from pi_daemon.cli.process import stop
+
+    _run(json, socket, None, lambda where, output: stop(where, output, drain=drain))

@@ -1,0 +1,147 @@
+"""`pi-daemon context`: what the model is sent at a leaf, message by message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pi_daemon_client import ABSENT, dumps
+from pi_daemon_client.types import ContextResult
+
+from pi_daemon.cli import safe
+from pi_daemon.cli.naming import Opened, entry_id, with_session
+from pi_daemon.cli.output import Output
+from pi_daemon.cli.reach import Where
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+LINES = 12
+"""Lines of a text that are shown without --full."""
+
+ARGUMENTS = 200
+"""Characters of a tool call's arguments that are shown without --full."""
+
+_ROLE_STYLES = {
+    "user": "bold cyan",
+    "assistant": "bold green",
+    "toolResult": "bold blue",
+    "system": "bold magenta",
+}
+
+
+async def context(
+    where: Where,
+    output: Output,
+    name: str,
+    *,
+    leaf: str | None,
+    format: str,
+    pairing: str,
+    full: bool,
+    recover: bool,
+) -> None:
+    async def show(opened: Opened) -> None:
+        leaf_id = ABSENT if leaf is None else await entry_id(opened, leaf)
+        async with output.working("Reading the context"):
+            found = await opened.client.context(opened.id, leaf_id=leaf_id, format=format, pairing=pairing)  # type: ignore[arg-type]
+        if output.as_json:
+            output.json({"sessionId": opened.id, **found})
+        else:
+            draw(output, found, full=full)
+
+    await with_session(where, name, output, show, recover=recover)
+
+
+def draw(output: Output, found: ContextResult, *, full: bool = False) -> None:
+    from rich.text import Text
+
+    model = found["model"]
+    facts = [
+        f"{len(found['messages'])} messages",
+        f"about {found['tokens']:,} tokens",
+        f"model {model['provider']}/{model['modelId']}" if model else "no model",
+        f"thinking {found['thinkingLevel']}",
+        f"leaf {found['leafId']}" if found["leafId"] is not None else "leaf before the first entry",
+    ]
+    if "compactionId" in found:
+        facts.append(f"compacted by {found['compactionId']}")
+    output.print(Text(safe.line("  ".join(facts)), "bold"))
+    problems: dict[str, list[str]] = {}
+    for problem in found["problems"]:
+        what = "a tool result without its call" if problem["kind"] == "resultWithoutCall" else "a call without a result"
+        problems.setdefault(problem["entryId"], []).append(f"{what}: {problem['toolCallId']}")
+    for number, (message, source) in enumerate(zip(found["messages"], found["sources"], strict=True), 1):
+        output.print(heading(number, message, source))
+        for text in body(message, full=full):
+            output.print(text)
+        for said in problems.pop(source, []):
+            output.print(Text(f"   problem: {safe.line(said)}", "bold red"))
+    for source, rest in problems.items():
+        output.print(Text(f"problem at {safe.line(source)}: {safe.line('; '.join(rest))}", "bold red"))
+
+
+def heading(number: int, message: Any, source: str) -> Text:
+    from rich.text import Text
+
+    role = str(message.get("role", "?")) if isinstance(message, dict) else "?"
+    text = Text.assemble((f"{number:>3} ", "dim"), (safe.line(role), _ROLE_STYLES.get(role, "bold")))
+    if role == "toolResult":
+        failed = ", failed" if message.get("isError") else ""
+        text.append(f" {safe.line(str(message.get('toolName', '')))}{failed}")
+    text.append(f"  from {safe.line(source)}", "dim")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if isinstance(usage, dict) and isinstance(usage.get("input"), int | float):
+        text.append(f"  {usage.get('input'):,} tokens in, {usage.get('output', 0):,} out", "dim")
+    return text
+
+
+def body(message: Any, *, full: bool) -> Iterator[Text]:
+    """What is in a message, indented. Thinking and images are named, not shown."""
+    if not isinstance(message, dict):
+        return
+    if message.get("role") == "bashExecution":
+        yield from _quoted(f"$ {message.get('command', '')}\n{message.get('output', '')}", full)
+    for name in ("summary", "content", "sections"):
+        value = message.get(name)
+        if isinstance(value, str):
+            yield from _quoted(value, full)
+        elif isinstance(value, dict):
+            yield from _quoted("\n".join(f"{key}: {text}" for key, text in value.items()), full)
+        elif isinstance(value, list):
+            for part in value:
+                yield from _part(part, full)
+
+
+def _part(part: Any, full: bool) -> Iterator[Text]:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind == "text":
+        yield from _quoted(str(part.get("text", "")), full)
+    elif kind == "thinking":
+        yield _note(f"(thinking, {len(str(part.get('thinking', ''))):,} characters)")
+    elif kind == "image":
+        yield _note(f"(image {part.get('mimeType', '')}, {len(str(part.get('data', ''))) * 3 // 4:,} bytes)")
+    elif kind == "toolCall":
+        arguments = dumps(part.get("arguments")).decode()
+        if not full and len(arguments) > ARGUMENTS:
+            arguments = f"{arguments[:ARGUMENTS]}... ({len(arguments):,} characters)"
+        yield _note(f"calls {part.get('name')} {arguments}  (id {part.get('id')})")
+    else:
+        yield _note(f"({kind or 'something of an unknown kind'})")
+
+
+def _note(what: str) -> Text:
+    from rich.text import Text
+
+    return Text(f"    {safe.line(what)}", "italic")
+
+
+def _quoted(content: str, full: bool) -> Iterator[Text]:
+    from rich.text import Text
+
+    lines = safe.block(content).strip("\n").split("\n")
+    shown = lines if full or len(lines) <= LINES + 1 else lines[:LINES]
+    for line in shown:
+        yield Text(f"    {line}")
+    if len(shown) < len(lines):
+        yield Text(f"    ... {len(lines) - len(shown):,} more lines (--full shows them)", "dim")

@@ -1,0 +1,95 @@
+"""How commands end: the exit codes, and what a person reads when something went wrong.
+
+0    done
+1    refused or failed
+2    the command line makes no sense
+3    no session (or entry) of that name, or more than one
+4    the session file is damaged
+5    no daemon answers, or the connection to it was lost
+130  interrupted
+141  whoever read the output has gone (no message)
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from pi_daemon_client import ClientError, ConnectionLost, ServerError, Unreachable
+
+
+class Exit(enum.IntEnum):
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    DAMAGED = 4
+    NO_DAEMON = 5
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+class Failure(Exception):
+    """A command that can't be done. `hint` says what to do next; `reason` and `data` are for machines."""
+
+    def __init__(
+        self,
+        code: Exit,
+        message: str,
+        *,
+        hint: str | None = None,
+        reason: str = "failed",
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.reason = reason
+        self.data = data or {}
+
+    def as_json(self) -> dict[str, Any]:
+        error = {"reason": self.reason, "message": self.message, "hint": self.hint, "data": self.data}
+        return {"error": error, "exitCode": int(self.code)}
+
+
+_CODES = {
+    "sessionNotFound": Exit.NOT_FOUND,
+    "entryNotFound": Exit.NOT_FOUND,
+    "ambiguousSession": Exit.NOT_FOUND,
+    "sessionCorrupted": Exit.DAMAGED,
+    "invalidParams": Exit.USAGE,
+    "shuttingDown": Exit.NO_DAEMON,
+}
+
+_HINTS = {
+    "sessionNotFound": "`pi-daemon list` shows the sessions there are.",
+    "entryNotFound": "`pi-daemon tree SESSION` shows the entries with their ids.",
+    "sessionCorrupted": "`pi-daemon check FILE` says what is wrong, `pi-daemon repair FILE` mends it, and --recover "
+    "reads what can be read.",
+    "outsideRoot": "Name its directory with --sessions-dir.",
+    "ambiguousSession": "Name the session by its path.",
+    "unauthorized": "The token is in the daemon's state directory.",
+    "versionMismatch": "Stop the running daemon with `pi-daemon stop`, or install the same version as its.",
+    "shuttingDown": "Run the command again.",
+    "overloaded": "Run the command again in a moment.",
+}
+
+
+def failure_of(error: ClientError) -> Failure:
+    """What a person is told of an error of the client."""
+    if isinstance(error, ServerError):
+        hint = _HINTS.get(error.reason)
+        if error.reason == "writerBusy" and isinstance(owner := error.data.get("owner"), dict):
+            hint = f"It is held by process {owner.get('pid')} on {owner.get('host')} ({owner.get('client')})."
+        if error.reason == "ambiguousSession":
+            hint = "\n".join([_HINTS["ambiguousSession"], *map(str, error.data.get("paths", []))])
+        code = _CODES.get(error.reason, Exit.FAILED)
+        return Failure(code, error.message, hint=hint, reason=error.reason, data=error.data)
+    if isinstance(error, ConnectionLost):
+        hint = "Whether the command was carried out is unknown: look with `pi-daemon tree`."
+        return Failure(Exit.NO_DAEMON, str(error), hint=hint, reason="connectionLost")
+    if isinstance(error, Unreachable):
+        hint = "Start one with `pi-daemon serve`."
+        return Failure(Exit.NO_DAEMON, str(error), hint=hint, reason="unreachable")
+    return Failure(Exit.FAILED, str(error))

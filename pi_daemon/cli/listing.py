@@ -1,0 +1,91 @@
+"""`pi-daemon list`: the sessions there are."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+
+from pi_daemon_client import ABSENT
+from pi_daemon_client.types import SessionInfo
+
+from pi_daemon.cli import safe
+from pi_daemon.cli.output import Output
+from pi_daemon.cli.reach import Where, reach
+
+SHORTEST = 8
+"""Characters of an id that are shown at least."""
+
+TITLE = 60
+"""Characters of a session's name or first message in the table."""
+
+
+async def list_sessions(where: Where, output: Output, *, cwd: str | None, limit: int) -> None:
+    """`limit` 0: all."""
+    async with reach(where) as client:
+        async with output.working("Reading sessions") as progress:
+            pages = client.iter_sessions(cwd=cwd if cwd is not None else ABSENT, progress=progress)
+            sessions = [session async for session in pages]
+        directory = client.daemon["sessionsDir"]
+    shown = sessions[:limit] if limit else sessions
+    if output.as_json:
+        output.json({"sessionsDir": directory, "total": len(sessions), "sessions": shown})
+    elif not sessions:
+        output.print(f"There is no session in {safe.line(directory)}" + (f" for {safe.line(cwd)}." if cwd else "."))
+    else:
+        draw(output, shown, unique([session["sessionId"] for session in sessions]))
+        if len(shown) < len(sessions):
+            output.print(f"{len(shown)} of {len(sessions):,} sessions; --limit 0 shows all.")
+
+
+def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
+    table.add_column("session", no_wrap=True, style="cyan")
+    table.add_column("last message", no_wrap=True)
+    table.add_column("messages", justify="right", no_wrap=True)
+    table.add_column("title", ratio=None, no_wrap=True, overflow="ellipsis")
+    table.add_column("directory", no_wrap=True, overflow="ellipsis", style="dim")
+    for session in sessions:
+        name = session["name"]
+        title = safe.line(name or session["firstMessage"])
+        title = title if len(title) <= TITLE else title[: TITLE - 1] + ("…" if output.unicode else "~")
+        notes = " (open)" if session["open"] else ""
+        notes += "" if session["persisted"] else " (not on disk yet)"
+        table.add_row(
+            safe.line(names[session["sessionId"]]),
+            when(session["modified"]),
+            f"{session['messageCount']:,}",
+            Text.assemble((title, "bold" if name else ""), (notes, "green")),
+            safe.line(home(session["cwd"])),
+        )
+    output.console.print(table)
+
+
+def unique(ids: list[str]) -> dict[str, str]:
+    """The shortest beginning of each id that no other id has, at least SHORTEST long."""
+    ordered = sorted(set(ids))
+    names = {}
+    for index, one in enumerate(ordered):
+        beside = [ordered[at] for at in (index - 1, index + 1) if 0 <= at < len(ordered)]
+        same = max((_common(one, other) for other in beside), default=0)
+        names[one] = one[: max(SHORTEST, same + 1)]
+    return names
+
+
+def _common(one: str, other: str) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def when(timestamp: str) -> str:
+    """Local time to the minute; what is no time as it is."""
+    try:
+        return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        return safe.line(timestamp)
+
+
+def home(path: str) -> str:
+    mine = os.path.expanduser("~")
+    return "~" + path[len(mine) :] if path == mine or path.startswith(mine + os.sep) else path

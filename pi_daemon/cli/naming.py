@@ -1,0 +1,170 @@
+"""Which session, and which entry, a person means: by id, by the beginning of an id, by path, or `last`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from pi_daemon_client import ABSENT, Absent, AsyncClient, ServerError, types
+
+from pi_daemon.cli.exits import Exit, Failure
+from pi_daemon.cli.output import Output
+from pi_daemon.cli.reach import Where, private, reach
+
+T = TypeVar("T")
+ProgressCallback = Callable[[dict[str, Any]], None]
+
+LAST = "last"
+LEAF = "leaf"
+
+_SHOWN = 5
+"""Candidates that are named where a name fits several."""
+
+
+class Opened(NamedTuple):
+    client: AsyncClient
+    state: types.SessionState
+
+    @property
+    def id(self) -> str:
+        return self.state["sessionId"]
+
+
+def as_path(name: str) -> Path | None:
+    """The file that `name` is the path of, if it looks like a path. Raises Failure where there is none."""
+    if os.sep not in name and not name.endswith(".jsonl"):
+        return None
+    path = Path(os.path.abspath(os.path.expanduser(name)))
+    if not path.exists():
+        raise Failure(Exit.NOT_FOUND, f"There is no file {path}.", reason="sessionNotFound")
+    return path
+
+
+async def with_file(where: Where, path: Path, action: Callable[[AsyncClient], Awaitable[T]]) -> T:
+    """Does it with a daemon that may read this file: the usual one, or where that has the file outside its directory
+    and the user named none, one for the file's own directory."""
+    async with reach(where) as client:
+        try:
+            return await action(client)
+        except ServerError as error:
+            if error.reason != "outsideRoot" or not where.standard:
+                raise
+    async with await private(where.beside(path)) as client:
+        return await action(client)
+
+
+async def with_session(
+    where: Where,
+    name: str,
+    output: Output,
+    action: Callable[[Opened], Awaitable[T]],
+    *,
+    write: bool = False,
+    recover: bool = False,
+) -> T:
+    """Opens the session and does it. Raises Failure, ServerError, ConnectionLost, Unreachable."""
+    how = Opening(write, recover)
+    if (path := as_path(name)) is not None:
+        file = path
+
+        async def by_path(client: AsyncClient) -> T:
+            async with output.working("Opening"):
+                state = await how.open(client, path=str(file))
+            return await action(Opened(client, state))
+
+        return await with_file(where, path, by_path)
+    async with reach(where) as client:
+        async with output.working("Looking for the session") as progress:
+            state = await _by_name(client, name, how, progress)
+        return await action(Opened(client, state))
+
+
+@dataclass(frozen=True)
+class Opening:
+    write: bool
+    recover: bool
+
+    async def open(
+        self, client: AsyncClient, session_id: str | Absent = ABSENT, *, path: str | Absent = ABSENT
+    ) -> types.SessionState:
+        skip: Literal["skip"] | Absent = "skip" if self.recover else ABSENT
+        read_only = ABSENT if self.write else True
+        return await client.open_session(session_id, path=path, recover=skip, read_only=read_only)
+
+    async def open_listed(self, client: AsyncClient, session: types.SessionInfo) -> types.SessionState:
+        """By path where there is a file: an id may belong to several."""
+        if session["path"] is not None:
+            return await self.open(client, path=session["path"])
+        return await self.open(client, session["sessionId"])
+
+
+async def _by_name(client: AsyncClient, name: str, how: Opening, progress: ProgressCallback) -> types.SessionState:
+    if name == LAST:
+        newest = (await client.list_sessions(limit=1, progress=progress))["sessions"]
+        if not newest:
+            raise Failure(
+                Exit.NOT_FOUND,
+                f"There is no session in {client.daemon['sessionsDir']}.",
+                hint="Name another directory with --sessions-dir.",
+                reason="sessionNotFound",
+            )
+        return await how.open_listed(client, newest[0])
+    try:
+        return await how.open(client, name)
+    except ServerError as error:
+        if error.reason not in ("sessionNotFound", "invalidParams"):
+            raise
+    return await how.open_listed(client, await listed(client, name, progress))
+
+
+async def listed(client: AsyncClient, name: str, progress: ProgressCallback) -> types.SessionInfo:
+    """The one session whose id is `name` or begins so. Raises Failure."""
+    found = [session async for session in client.iter_sessions(progress=progress) if _fits(name, session["sessionId"])]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise Failure(
+            Exit.NOT_FOUND,
+            f"No session in {client.daemon['sessionsDir']} has the id {name}, and none begins so.",
+            hint="`pi-daemon list` shows the sessions there are; --sessions-dir names another directory.",
+            reason="sessionNotFound",
+        )
+    names = [f"{session['path'] or session['sessionId']}" for session in found]
+    raise Failure(
+        Exit.NOT_FOUND,
+        f"{len(found)} sessions fit {name}.",
+        hint=_choose(names),
+        reason="ambiguousSession",
+        data={"paths": names},
+    )
+
+
+async def entry_id(opened: Opened, name: str) -> str:
+    """The entry whose id is `name` or begins so, or `leaf`. Raises Failure."""
+    if name == LEAF:
+        if opened.state["leafId"] is None:
+            raise Failure(Exit.NOT_FOUND, "The leaf is before the first entry.", reason="entryNotFound")
+        return opened.state["leafId"]
+    tree = await opened.client.whole_tree(opened.id, filter="all")
+    ids = list(dict.fromkeys(node["id"] for node in tree["nodes"]))
+    if name in ids:
+        return name
+    found = [one for one in ids if name and one.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        hint = f"`pi-daemon tree {opened.id}` shows the entries with their ids."
+        raise Failure(Exit.NOT_FOUND, f"No entry has the id {name}.", hint=hint, reason="entryNotFound")
+    raise Failure(Exit.NOT_FOUND, f"{len(found)} entries fit {name}.", hint=_choose(found), reason="ambiguousEntry")
+
+
+def _fits(name: str, session_id: str) -> bool:
+    return session_id.startswith(name) and name != ""
+
+
+def _choose(names: list[str]) -> str:
+    rest = len(names) - _SHOWN
+    return "\n".join(["Say which:", *names[:_SHOWN], *([f"and {rest} more"] if rest > 0 else [])])

@@ -1,0 +1,114 @@
+"""Where commands print: one JSON object for machines, or rich text as wide and as coloured as the terminal allows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any
+
+from pi_daemon_client import dumps
+
+from pi_daemon.cli import safe
+from pi_daemon.cli.exits import Failure
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+UNLIMITED = 100_000
+"""Columns where there is no terminal: a program that reads the lines wants them whole."""
+
+PATIENCE = 1.0
+"""Seconds after which a person wants to see that something is going on."""
+
+
+def _console(stream: IO[str]) -> Console:
+    from rich.console import Console
+
+    terminal = stream.isatty()
+    plain = not terminal or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Console(
+        file=stream,
+        width=None if terminal else UNLIMITED,
+        color_system=None if plain else "auto",
+        force_terminal=terminal,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+class Output:
+    """One for a command. `as_json`: what is printed is one JSON object, and nothing else on stdout."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+
+    @cached_property
+    def console(self) -> Console:
+        return _console(sys.stdout)
+
+    @cached_property
+    def errors(self) -> Console:
+        return _console(sys.stderr)
+
+    @property
+    def unicode(self) -> bool:
+        """Whether lines and bullets can be drawn."""
+        return (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16", "utf32")
+
+    def json(self, value: Any) -> None:
+        data = safe.json_bytes(dumps(value)) + b"\n"
+        if (buffer := getattr(sys.stdout, "buffer", None)) is not None:
+            sys.stdout.flush()
+            buffer.write(data)
+            buffer.flush()
+        else:
+            sys.stdout.write(data.decode())
+
+    def print(self, *values: Any) -> None:
+        """Rich values or plain text that is safe already. Never cut, folded only by a terminal."""
+        self.console.print(*values, soft_wrap=True)
+
+    def line(self, text: Text) -> None:
+        """One line, cut with an ellipsis where the terminal ends."""
+        self.console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+
+    def fail(self, failure: Failure) -> None:
+        if self.as_json:
+            self.json(failure.as_json())
+        from rich.text import Text
+
+        message = Text.assemble(("pi-daemon: ", "bold red"), safe.block(failure.message))
+        self.errors.print(message, soft_wrap=True)
+        if failure.hint:
+            self.errors.print(Text(safe.block(failure.hint)), soft_wrap=True)
+
+    @asynccontextmanager
+    async def working(self, what: str) -> AsyncIterator[Callable[[dict[str, Any]], None]]:
+        """Shows on a terminal's stderr that something takes its time, and how far it is. Yields what a request takes
+        as `progress`."""
+        import asyncio
+
+        if not sys.stderr.isatty():
+            yield lambda value: None
+            return
+        status = self.errors.status(what)
+
+        def report(value: dict[str, Any]) -> None:
+            percentage = value.get("percentage")
+            message = value.get("message") or value.get("title") or what
+            status.update(safe.line(str(message)) + (f" ({percentage} %)" if percentage is not None else ""))
+
+        timer = asyncio.get_running_loop().call_later(PATIENCE, status.start)
+        try:
+            yield report
+        finally:
+            timer.cancel()
+            status.stop()

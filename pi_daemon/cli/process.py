@@ -1,0 +1,127 @@
+"""`pi-daemon status` and `stop`: the daemon that runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pi_daemon_client import Unreachable
+from pi_daemon_client.types import StatusResult
+
+from pi_daemon.cli import safe
+from pi_daemon.cli.exits import Exit, Failure
+from pi_daemon.cli.output import Output
+from pi_daemon.cli.reach import Where, running
+
+PATIENCE = 30.0
+"""Seconds that a daemon may take to leave: it drains within ten."""
+
+
+@asynccontextmanager
+async def _end_of(pid: int) -> AsyncIterator[asyncio.Event]:
+    """An event that is set when the process is gone."""
+    ended = asyncio.Event()
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        ended.set()
+        yield ended
+        return
+    loop = asyncio.get_running_loop()
+    loop.add_reader(descriptor, ended.set)
+    try:
+        yield ended
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+def _socket(where: Where) -> Path:
+    from pi_daemon.daemon.paths import socket_path
+
+    return where.socket or socket_path()
+
+
+async def status(where: Where, output: Output) -> Exit:
+    try:
+        client = await running(where)
+    except Unreachable as error:
+        if output.as_json:
+            output.json({"running": False, "socket": str(_socket(where)), "message": str(error)})
+        else:
+            output.print(f"No daemon runs: {safe.line(str(error))}. `pi-daemon serve` starts one.")
+        return Exit.NO_DAEMON
+    async with client:
+        found = await client.daemon_status()
+    if output.as_json:
+        output.json({"running": True, "socket": str(_socket(where)), **found})
+    else:
+        draw(output, found)
+    return Exit.OK
+
+
+async def stop(where: Where, output: Output, *, drain: bool) -> None:
+    """Done when the daemon has gone; one that doesn't run is stopped already."""
+    try:
+        client = await running(where)
+    except Unreachable as error:
+        if output.as_json:
+            output.json({"stopped": False, "running": False, "message": str(error)})
+        else:
+            output.print(f"No daemon runs: {safe.line(str(error))}.")
+        return
+    async with client, output.working("Waiting for the daemon to finish"):
+        pid = (await client.daemon_status())["pid"]
+        async with _end_of(pid) as ended:
+            await client.stop_daemon(drain=drain)
+            try:
+                await asyncio.wait_for(ended.wait(), PATIENCE)
+            except TimeoutError:
+                raise Failure(Exit.FAILED, f"The daemon (process {pid}) still runs after {PATIENCE:.0f} s.") from None
+    if output.as_json:
+        output.json({"stopped": True, "running": False, "pid": pid})
+    else:
+        output.print(f"The daemon (process {pid}) has stopped.")
+
+
+def draw(output: Output, found: StatusResult) -> None:
+    from rich.table import Table
+
+    output.print(
+        f"pi-daemon {safe.line(found['version'])}, protocol {found['protocolVersion']}, process {found['pid']}, "
+        f"up {_duration(found['uptime'])}, {found['memory'] / 1e6:.0f} MB"
+    )
+    output.print(f"serves {safe.line(found['sessionsDir'])} on {safe.line(', '.join(found['transports']))}")
+    clients = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("client", "transport", "requests", "queued", "bytes", "resyncs"):
+        clients.add_column(name, justify="left" if name in ("client", "transport") else "right")
+    for client in found["clients"]:
+        clients.add_row(
+            safe.line(f"{client['name']} ({client['clientId']})"),
+            safe.line(client["transport"]),
+            *(f"{client[name]:,}" for name in ("requests", "queued", "queuedBytes", "resyncs")),
+        )
+    output.console.print(clients)
+    if not found["sessions"]:
+        output.print("No session is open.")
+        return
+    sessions = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("session", "entries", "revision", "subscribers", "queued", "on disk"):
+        sessions.add_column(name, justify="left" if name in ("session", "on disk") else "right")
+    for session in found["sessions"]:
+        sessions.add_row(
+            safe.line(session["sessionId"]),
+            *(f"{session[name]:,}" for name in ("entryCount", "revision", "subscribers", "queued")),
+            "yes" if session["persisted"] else "not yet",
+        )
+    output.console.print(sessions)
+
+
+def _duration(seconds: float) -> str:
+    minutes, hours = int(seconds) // 60, int(seconds) // 3600
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if hours < 1 else f"{hours} h {minutes % 60} min"

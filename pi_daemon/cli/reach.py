@@ -1,0 +1,97 @@
+"""How a command comes to a daemon: the one that runs, else one of its own for as long as the command takes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pi_daemon_client
+from pi_daemon_client import AsyncClient, Unreachable
+
+import pi_daemon
+from pi_daemon.cli.exits import Exit, Failure
+
+CLIENT_NAME = "pi-daemon command line"
+
+
+@dataclass(frozen=True)
+class Where:
+    """What the user said: `--socket`, `--sessions-dir`."""
+
+    socket: Path | None = None
+    sessions_dir: Path | None = None
+
+    @property
+    def standard(self) -> bool:
+        return self.socket is None and self.sessions_dir is None
+
+    def means(self, directory: str) -> bool:
+        """Whether a daemon that serves this directory is the right one."""
+        return self.sessions_dir is None or os.path.realpath(directory) == os.path.realpath(self.sessions_dir)
+
+    def beside(self, file: Path) -> Where:
+        """The directory of a file that lies outside the standard one."""
+        return replace(self, sessions_dir=file.parent)
+
+
+def daemon_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
+    """How to run `pi-daemon` with this very code: argv and environment.
+
+    `-P` keeps the current directory off the import path: commands run in directories of strangers. A checkout that is
+    not installed is named instead."""
+    environment = dict(os.environ)
+    roots = {str(Path(package.__file__).parents[1]) for package in (pi_daemon, pi_daemon_client) if package.__file__}
+    checkouts = sorted(root for root in roots if "site-packages" not in root and "dist-packages" not in root)
+    if checkouts:
+        environment["PYTHONPATH"] = os.pathsep.join([*checkouts, *filter(None, [environment.get("PYTHONPATH")])])
+    return [sys.executable, "-P", "-m", "pi_daemon.cli", *arguments], environment
+
+
+async def running(where: Where) -> AsyncClient:
+    """The daemon that runs. Raises Unreachable, ServerError, and Failure where it serves another directory."""
+    from pi_daemon.daemon.paths import socket_path
+
+    path = where.socket or socket_path()
+    try:
+        found = os.lstat(path)
+    except OSError as error:
+        raise Unreachable(f"no daemon answers at {path}: {os.strerror(error.errno or 0)}") from error
+    if found.st_uid != os.getuid():
+        raise Failure(Exit.FAILED, f"{path} belongs to another user.", hint="Name your own with --socket.")
+    client = await AsyncClient.connect_unix(path, name=CLIENT_NAME, reconnect=None)
+    serves = client.daemon["sessionsDir"]
+    if not where.means(serves):
+        await client.close()
+        raise Failure(
+            Exit.USAGE,
+            f"The daemon at {path} serves {serves}, not {where.sessions_dir}.",
+            hint="Leave out --socket or --sessions-dir.",
+            reason="otherDirectory",
+        )
+    return client
+
+
+async def private(where: Where) -> AsyncClient:
+    """A daemon for this command alone."""
+    arguments = ["serve", "--stdio"]
+    if where.sessions_dir is not None:
+        arguments += ["--sessions-dir", str(where.sessions_dir.absolute())]
+    argv, environment = daemon_command(*arguments)
+    return await AsyncClient.connect_stdio(argv, env=environment, name=CLIENT_NAME, reconnect=None)
+
+
+@asynccontextmanager
+async def reach(where: Where) -> AsyncIterator[AsyncClient]:
+    """Raises Unreachable, ServerError, Failure."""
+    try:
+        client = await running(where)
+    except (Unreachable, Failure) as error:
+        if where.socket is not None or (isinstance(error, Failure) and error.reason != "otherDirectory"):
+            raise
+        client = await private(where)
+    async with client:
+        yield client

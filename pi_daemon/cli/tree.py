@@ -1,0 +1,127 @@
+"""`pi-daemon tree`: the branches of a session, what is labelled, the active path and the leaf."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from pi_daemon_client.types import SessionState, TreeNode, TreeResult
+
+from pi_daemon.cli import safe
+from pi_daemon.cli.naming import Opened, with_session
+from pi_daemon.cli.output import Output
+from pi_daemon.cli.reach import Where
+from pi_daemon.cli.shape import Row, rows
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_ID = 8
+"""Characters of an entry's id: all of those that pi makes, the beginning of others."""
+
+_KIND = 15
+"""Columns of the kind of an entry: most of those that pi makes."""
+
+_STYLES = {
+    "user": "bold cyan",
+    "assistant": "green",
+    "toolResult": "blue",
+    "bashExecution": "blue",
+    "compaction": "magenta",
+    "branch_summary": "magenta",
+}
+
+
+class Marks(NamedTuple):
+    on_path: str
+    beside: str
+    leaf: str
+    bar: str
+    branch: str
+    folded: str
+
+
+UNICODE = Marks("●", "○", "◆", "│ ", "├─", "⋮")
+ASCII = Marks("*", "o", "#", "| ", "|-", ":")
+
+FILTERS = {
+    "default": "default",
+    "no-tools": "noTools",
+    "user-only": "userOnly",
+    "labeled-only": "labeledOnly",
+    "all": "all",
+}
+"""As typed -> as the protocol has it."""
+
+
+async def tree(where: Where, output: Output, name: str, *, filter: str, fold: bool, recover: bool) -> None:
+    async def show(opened: Opened) -> None:
+        async with output.working("Reading the tree") as progress:
+            found = await opened.client.whole_tree(opened.id, filter=filter, progress=progress)  # type: ignore[arg-type]
+        if output.as_json:
+            output.json({"sessionId": opened.id, **found})
+        else:
+            draw(output, opened.state, found, fold=fold)
+
+    await with_session(where, name, output, show, recover=recover)
+
+
+def draw(output: Output, state: SessionState, found: TreeResult, *, fold: bool = True) -> None:
+    from rich.text import Text
+
+    marks = UNICODE if output.unicode else ASCII
+    title = state["name"] or "unnamed session"
+    count = state["entryCount"]
+    output.print(Text.assemble((safe.line(title), "bold"), f"  {safe.line(state['sessionId'])}  {count:,} entries", ""))
+    for line in lines(rows(found["nodes"], found["leafId"], fold=fold), found["leafId"], marks):
+        output.line(line)
+    if found["leafId"] is None:
+        output.print("The leaf is before the first entry: the next append makes another root.")
+    output.print(Text(f"{marks.on_path} active path  {marks.beside} other branches  {marks.leaf} leaf", "dim"))
+    for damage in state["damage"]:
+        output.print(Text(f"damaged: {safe.line(damage['message'])}", "red"))
+
+
+def lines(shown: list[Row], leaf_id: str | None, marks: Marks) -> list[Text]:
+    from rich.text import Text
+
+    result: list[Text] = []
+    width = min(_KIND, max((len(kind(row.node)) for row in shown if not row.folded), default=0))
+    for row in shown:
+        if row.root and result:
+            result.append(Text())
+        result.append(_line(row, leaf_id, marks, width))
+    return result
+
+
+def _line(row: Row, leaf_id: str | None, marks: Marks, width: int) -> Text:
+    from rich.text import Text
+
+    text = Text(no_wrap=True)
+    text.append(marks.bar * (row.depth - row.side), "dim")
+    if row.side:
+        text.append(marks.branch, "dim")
+    if row.folded:
+        counts = Counter(kind(node) for node in row.folded)
+        what = ", ".join(f"{number} {safe.line(one)}" for one, number in counts.most_common())
+        text.append(f"{marks.folded} {len(row.folded):,} more: {what}", "dim")
+        return text
+    node = row.node
+    leaf = node["id"] == leaf_id
+    mark = marks.leaf if leaf else marks.on_path if node["onPath"] else marks.beside
+    bright = node["onPath"]
+    text.append(mark, "bold yellow" if leaf else "bold" if bright else "dim")
+    text.append(f" {safe.line(node['id'])[:_ID]:<{_ID}} ", "dim")
+    style = _STYLES.get(kind(node), "default")
+    text.append(f"{safe.line(kind(node)):<{width}} ", style if bright else f"dim {style}")
+    if "label" in node:
+        text.append(f"[{safe.line(node['label'])}] ", "bold yellow")
+    if leaf:
+        text.append("<leaf> ", "bold yellow")
+    text.append(safe.line(node["preview"]), "" if bright else "dim")
+    return text
+
+
+def kind(node: TreeNode) -> str:
+    """What an entry is called: a message by its role, another by its type."""
+    return node.get("role") or node["type"]
