@@ -54,9 +54,11 @@ def _moved(head: Head, line: bytes, parent: str | None, kept_after: dict[str, st
     """The line under another parent; as it is where nothing changes."""
     first = head.facts.first_kept if isinstance(head.facts, CompactionFacts) else None
     keeps = kept_after.get(first) if first is not None and first != head.id else None
-    if head.parent_id == parent and keeps is None:
+    if parent is not None and head.parent_id == parent and keeps is None:
         return line
     parts = members(line)
+    if parts.get("parentId") == dumps(parent) and keeps is None:
+        return line
     parts["parentId"] = dumps(parent)
     if keeps is not None:
         parts["firstKeptEntryId"] = dumps(keeps)
