@@ -15,12 +15,13 @@ from pathlib import Path
 
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.files import FileRepository
-
+from pi_daemon.storage.layout import find_layout
 from tests.benchmarks.processes import memory
 
 
 async def measure(file: Path) -> dict[str, float]:
-    repository = FileRepository(file.parent)
+    layout = find_layout(str(file.parent), {}, Path.home())
+    repository = FileRepository(layout, file.parent / "state")
     await asyncio.to_thread(os.getpid)  # the executor's first thread is no part of a session
     before = memory(os.getpid())
     began = time.perf_counter()

