@@ -21,12 +21,12 @@ from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.layout import SUFFIX, Layout, check_id, file_name, folder_files
 from pi_daemon.storage.mend import check, repair
 from pi_daemon.storage.protocols import CheckReport, Loaded, Progress, RepairReport, SessionRef, SessionSummary
-from pi_daemon.storage.publish import Chunks, publish
+from pi_daemon.storage.publish import Chunks, drop, publish
 from pi_daemon.storage.reading import corrupted, finding, header_of, open_file, scanned
 from pi_daemon.storage.reserve import Reservation, reserve
 from pi_daemon.storage.rewrite import gathered, header_line, line_at, migration_pieces, rewritten, without
 from pi_daemon.storage.scan import BYTE_ORDER_MARK, Scan, scan
-from pi_daemon.storage.system import APPEND, Files, telling
+from pi_daemon.storage.system import APPEND, Files, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
 from pi_daemon.storage.trash import move_to_trash
 
@@ -122,12 +122,15 @@ class FileRepository:
         path, reservation = self._reserve(header)
         try:
             with telling(f"create {path.name}"):
-                fd, _ = publish(self._files, path, content, synced=True)
-            try:
-                return self._loaded(SessionRef(header.id, str(path)), fd, self._scan(path, fd), None)
-            except BaseException:
-                self._files.close(fd)
-                raise
+                new = publish(self._files, path, content, synced=True)
+                try:
+                    for folder in new.folders:
+                        sync_folder(self._files, folder)
+                    return self._loaded(SessionRef(header.id, str(path)), new.fd, self._scan(path, new.fd), None)
+                except BaseException:
+                    drop(self._files, path, new.fd, new.state.st_size)
+                    self._files.close(new.fd)
+                    raise
         finally:
             reservation.release()
 

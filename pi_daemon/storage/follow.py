@@ -13,7 +13,7 @@ from msgspec import structs
 
 from pi_daemon.session.errors import StorageFailed
 from pi_daemon.storage.scan import MARK, Found, Reader, Tail, mark_before
-from pi_daemon.storage.system import Files, refusal
+from pi_daemon.storage.system import Files, refusal, telling
 
 SETTLED_SECONDS = 0.05
 """How long a last line without an end must have stood still before anybody writes behind it: whoever is in the middle
@@ -95,25 +95,24 @@ class Follower:
             found = found.then(self.catch_up())
         return found
 
-    def wrote(self, lead: int, data: bytes, lines: int, state: os.stat_result) -> tuple[Found, bool]:
-        """We have written a newline or none (`lead`) and `data`; `state` is the file's after that.
+    def wrote(self, data: bytes, led: bool, lines: int, state: os.stat_result) -> tuple[Found, bool]:
+        """We have written `data`, so many lines, with a newline in front if `led`; `state` is the file's after that.
 
         Gives what was between all that we knew and ours, and False where the first of our lines was lost to a line
         without an end: then ours are taken back. Raises StorageFailed where that can't be, Replaced, OSError.
         """
         tail = self.tail
-        total = lead + len(data)
         start = tail.size
-        if state.st_size != start + total:
-            start = self.files.position(self.fd) - total
+        if state.st_size != start + len(data):
+            start = self.files.position(self.fd) - len(data)
             if start < tail.size:
                 raise _replaced(self.path)
         found = Found()
         before = tail
         if start > tail.size:
             found, before = self.reader.read_on(self.files, self.fd, tail, state, stop=start)
-            if before.open and not lead:
-                if self.files.fstat(self.fd).st_size != start + total:
+            if before.open and not led:
+                if self.files.fstat(self.fd).st_size != start + len(data):
                     raise StorageFailed(f"another process tore a line in {self.path.name}; try again", errno="EBUSY")
                 self.files.ftruncate(self.fd, start)
                 self.tail = before
@@ -123,16 +122,24 @@ class Follower:
             rest = self.files.read(self.fd, start - before.end, before.end)
             found.damage += self.reader.read_ended(rest, before.end)
         self.reader.wrote(lines)
-        end = start + total
-        mark = data[-MARK:] if len(data) >= MARK else mark_before(self.files, self.fd, end)
+        end = start + len(data)
+        behind_known = tail.end == start
+        mark = (tail.mark + data)[-MARK:] if behind_known else mark_before(self.files, self.fd, end)
         self.tail = Tail(end, end, state.st_mtime_ns if state.st_size == end else -1, mark)
         return found, True
 
     def moved(self, fd: int, state: os.stat_result, by: int) -> Follower:
-        """The same lines in another file, `by` bytes further on at the end; this descriptor is closed."""
+        """The same lines in another file, `by` bytes further on at the end. This descriptor is closed; on StorageFailed
+        the other one."""
         tail = self.tail
         end = tail.end + by
-        known = Tail(end, tail.size + by, -1, mark_before(self.files, fd, end), tail.open, tail.fragment)
+        with telling(f"read {self.path.name}"):
+            try:
+                mark = mark_before(self.files, fd, end)
+            except BaseException:
+                self.files.close(fd)
+                raise
+        known = Tail(end, tail.size + by, -1, mark, tail.open, tail.fragment)
         header = structs.replace(self.reader.header, version=3) if self.reader.header else None
         self.files.close(self.fd)
         return Follower(self.files, self.path, fd, state, known, Reader.after(header, self.reader.lines))

@@ -76,7 +76,6 @@ class FileLog:
         unwritten: Unwritten | None = None,
         migration: Migration | None = None,
         read_only: str | None = None,
-        name_synced: bool = True,
     ) -> None:
         self._files = files
         self._ref = ref
@@ -86,7 +85,7 @@ class FileLog:
         self._migration = migration
         self._read_only = read_only
         self._persisted = file is not None
-        self._name_synced = name_synced
+        self._unsynced: list[Path] = []
         self._kept = unwritten.kept if unwritten else KeptLines()
         self._unreported = Found()
         self._failed: SessionFailed | None = None
@@ -145,21 +144,23 @@ class FileLog:
         every = [header_line(unwritten.header), *kept.lines, *lines, b""]
         data = b"\n".join(every)
         try:
-            fd, state = publish(self._files, self._path, lambda: [data], synced=synced)
+            new = publish(self._files, self._path, lambda: [data], synced=synced)
         except OSError as error:
             raise refusal(error, f"create {self._path.name}") from error
         offsets = list(accumulate((len(line) + 1 for line in every[:-2]), initial=0))[1:]
-        tail = Tail(len(data), len(data), state.st_mtime_ns, data[-MARK:])
+        tail = Tail(len(data), len(data), new.state.st_mtime_ns, data[-MARK:])
         reader = Reader.after(unwritten.header, len(every) - 1)
         with self._places:
-            self._file = Follower(self._files, self._path, fd, state, tail, reader)
+            self._file = file = Follower(self._files, self._path, new.fd, new.state, tail, reader)
             self._unwritten = None
             self._persisted = True
             for head, offset in zip(kept.heads, offsets, strict=False):
                 head.offset = offset
             kept.lines.clear()
-        self._name_synced = synced
+        self._unsynced = new.folders
         unwritten.reservation.release()
+        if synced:
+            self._sync(file)
         return Written(offsets[len(kept.heads) :], "synced" if synced else "written")
 
     # In the file
@@ -203,20 +204,20 @@ class FileLog:
     def _write(self, file: Follower, lines: Sequence[bytes], synced: bool = False) -> Written | None:
         """One write; None where it was taken back since another process left a line without an end before it."""
         if lines:
-            lead = b"\n" if file.tail.open else b""
-            data = b"\n".join([*lines, b""])
+            led = file.tail.open
+            data = b"\n".join([b"", *lines, b""] if led else [*lines, b""])
             try:
-                taken = self._files.write(file.fd, lead + data)
+                taken = self._files.write(file.fd, data)
                 state = self._files.fstat(file.fd)
-                if taken < len(lead) + len(data):
+                if taken < len(data):
                     raise self._cut_short(file, taken, state)
-                found, fits = file.wrote(len(lead), data, len(lines), state)
+                found, fits = file.wrote(data, led, len(lines), state)
             except OSError as error:
                 raise refusal(error, f"write to {self._path.name}") from error
             self._note(found)
             if not fits:
                 return None
-            start = file.tail.end - len(data)
+            start = file.tail.end - len(data) + led
         if synced:
             self._sync(file)
         offsets = list(accumulate((len(line) + 1 for line in lines[:-1]), initial=start)) if lines else []
@@ -235,9 +236,9 @@ class FileLog:
         then forgets the pages, so nothing can be said of what is on the disk."""
         try:
             self._files.fdatasync(file.fd)
-            if not self._name_synced:
-                sync_folder(self._files, self._path.parent)
-                self._name_synced = True
+            while self._unsynced:
+                sync_folder(self._files, self._unsynced[-1])
+                self._unsynced.pop()
         except OSError as error:
             told = refusal(error, f"make {self._path.name} durable")
             self._failed = SessionFailed(f"{told.message}. Close the session and check the disk", **told.data)
@@ -259,7 +260,7 @@ class FileLog:
                     piece.head.offset, piece.head.length = offset, length
             self._file = file.moved(fd, state, moved)
             self._migration = None
-            self._name_synced = False
+            self._unsynced = [self._path.parent]
 
     # What others did, and the lines
 

@@ -14,8 +14,10 @@ import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from msgspec import Struct
+
 from pi_daemon.session.errors import SessionExists
-from pi_daemon.storage.system import CREATE, PRIVATE_FILE, Files, make_folder, sync_folder
+from pi_daemon.storage.system import CREATE, PRIVATE_FILE, Files, make_folder
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """What file systems without hard links answer."""
@@ -24,45 +26,51 @@ Chunks = Callable[[], Iterable[bytes]]
 """The content of a new file; called once more where a first attempt came to nothing."""
 
 
-def publish(files: Files, path: Path, chunks: Chunks, *, synced: bool) -> tuple[int, os.stat_result]:
-    """Make `path` with what `chunks` gives; its descriptor, open for appending, and its state.
+class Published(Struct, frozen=True):
+    """A new file: its descriptor, open for appending, its state, and the folders whose names must yet be synced for it
+    to survive a power loss."""
 
-    `synced`: the content and its name survive a power loss. Raises SessionExists where the path is
-    taken, OSError (nothing is left) for every other failure.
+    fd: int
+    state: os.stat_result
+    folders: list[Path]
+
+
+def publish(files: Files, path: Path, chunks: Chunks, *, synced: bool) -> Published:
+    """Make `path` with what `chunks` gives; its content is synced if `synced` says so, its name isn't yet.
+
+    Raises SessionExists where the path is taken, OSError (nothing is left) for every other failure.
     """
-    changed = [path.parent, *make_folder(files, path.parent)]
+    folders = [path.parent, *make_folder(files, path.parent)]
     beside = staging_path(path)
     fd = write_new(files, beside, chunks, synced=synced)
-    state: os.stat_result | None = None
     try:
         state = files.fstat(fd)
-        try:
-            files.link(beside, path)
-        except FileExistsError:
-            raise
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            direct = write_new(files, path, chunks, synced=synced)
-            _drop(files, beside, fd)
-            files.close(fd)
-            fd = direct
-            state = files.fstat(fd)
-        else:
-            with contextlib.suppress(OSError):
-                files.unlink(beside)
-        if synced:
-            for folder in changed:
-                sync_folder(files, folder)
-    except BaseException as error:
-        _drop(files, beside, fd)
-        if not isinstance(error, FileExistsError):
-            _drop(files, path, fd, state and state.st_size)
+        files.link(beside, path)
+    except OSError as error:
+        drop(files, beside, fd)
         files.close(fd)
         if isinstance(error, FileExistsError):
             raise SessionExists(f"{path.name} exists already; choose another id") from error
+        if error.errno not in _NO_LINKS:
+            raise
+        return _publish_directly(files, path, chunks, folders, synced)
+    with contextlib.suppress(OSError):
+        files.unlink(beside)
+    return Published(fd, state, folders)
+
+
+def _publish_directly(files: Files, path: Path, chunks: Chunks, folders: list[Path], synced: bool) -> Published:
+    """Where there are no hard links, a reader may see the file while it is being written."""
+    try:
+        fd = write_new(files, path, chunks, synced=synced)
+    except FileExistsError as error:
+        raise SessionExists(f"{path.name} exists already; choose another id") from error
+    try:
+        return Published(fd, files.fstat(fd), folders)
+    except OSError:
+        drop(files, path, fd)
+        files.close(fd)
         raise
-    return fd, state
 
 
 def staging_path(path: Path) -> Path:
@@ -79,7 +87,7 @@ def write_new(files: Files, path: Path, chunks: Chunks, *, synced: bool, mode: i
         if synced:
             files.fsync(fd)
     except BaseException:
-        _drop(files, path, fd)
+        drop(files, path, fd)
         files.close(fd)
         raise
     return fd
@@ -95,8 +103,8 @@ def write_all(files: Files, fd: int, data: bytes) -> None:
         rest = rest[taken:]
 
 
-def _drop(files: Files, path: Path, fd: int, size: int | None = None) -> None:
-    """Unlink `path` if it is the file behind `fd`, which we made, and (with `size`) nobody has added to it."""
+def drop(files: Files, path: Path, fd: int, size: int | None = None) -> None:
+    """Unlink `path` if it is the file behind `fd`, one that we made, and (with `size`) nobody has added to it."""
     with contextlib.suppress(OSError):
         there = files.stat(path)
         if os.path.samestat(there, files.fstat(fd)) and size in (None, there.st_size):

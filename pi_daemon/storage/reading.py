@@ -44,8 +44,7 @@ def scanned(files: Files, path: Path) -> Iterator[tuple[int, Scan]]:
         fd = open_file(files, path)
     try:
         with telling(f"read {path.name}"):
-            found = scan(files, fd)
-        yield fd, found
+            yield fd, scan(files, fd)
     finally:
         files.close(fd)
 

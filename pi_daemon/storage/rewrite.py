@@ -143,9 +143,13 @@ def replace(
                 files.unlink(beside)
             files.close(new)
             raise
-        late = b"".join(chunks(files, fd, known_size, files.fstat(fd).st_size))
-        if late:
-            write_all(files, new, late)
+        try:
+            late = b"".join(chunks(files, fd, known_size, files.fstat(fd).st_size))
+            if late:
+                write_all(files, new, late)
+        except BaseException:
+            files.close(new)
+            raise
         files.unlock(new)
         return new, state, original
     finally:

@@ -17,8 +17,9 @@ from pi_daemon.session.head import Damage, Head, Header
 from pi_daemon.storage.lines import whole_lines
 from pi_daemon.storage.system import Files
 
-MARK = 64
-"""So many bytes before the end of what is known tell a file that grew from one that was rewritten."""
+MARK = 512
+"""So many bytes before the end of what is known tell a file that grew from one that was rewritten: a short line whole,
+of a long one the time at its end."""
 
 HEADER_WITHIN = 20
 """Parsed lines in which a header must be found. pi wants it first; tools beside it have put records before it."""
@@ -112,8 +113,8 @@ class Reader:
         found = Found()
         end = size = tail.end
         # The last line was taken as an entry before it had its newline.
-        goes_on = tail.open and not tail.fragment and tail.end == tail.size > 0
-        is_open, fragment = tail.open, False
+        goes_on = is_open = not tail.mark.endswith(b"\n") and end > 0
+        fragment = False
         for block, start in whole_lines(files, fd, end, stop):
             size = start + len(block)
             is_open = not block.endswith(b"\n")
