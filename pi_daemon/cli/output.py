@@ -28,9 +28,14 @@ PATIENCE = 1.0
 def _console(stream: IO[str]) -> Console:
     from rich.console import Console
 
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            """rich would end the process here, with another exit code than ours."""
+            raise BrokenPipeError
+
     terminal = stream.isatty()
     plain = not terminal or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    return Console(
+    return Terminal(
         file=stream,
         width=None if terminal else UNLIMITED,
         color_system=None if plain else "auto",
@@ -67,7 +72,9 @@ class Output:
         data = safe.json_bytes(dumps(value)) + b"\n"
         if (buffer := getattr(sys.stdout, "buffer", None)) is not None:
             sys.stdout.flush()
-            buffer.write(data)
+            rest = memoryview(data)
+            while rest:  # an unbuffered stdout (PYTHONUNBUFFERED) may take a part
+                rest = rest[buffer.write(rest) :]
             buffer.flush()
         else:
             sys.stdout.write(data.decode())

@@ -45,6 +45,11 @@ def _socket(where: Where) -> Path:
     return where.socket or socket_path()
 
 
+def _no_daemon(error: Unreachable) -> str:
+    said = safe.line(str(error))
+    return f"{said[:1].upper()}{said[1:]}."
+
+
 async def status(where: Where, output: Output) -> Exit:
     try:
         client = await running(where)
@@ -52,7 +57,7 @@ async def status(where: Where, output: Output) -> Exit:
         if output.as_json:
             output.json({"running": False, "socket": str(_socket(where)), "message": str(error)})
         else:
-            output.print(f"No daemon runs: {safe.line(str(error))}. `pi-daemon serve` starts one.")
+            output.print(f"{_no_daemon(error)} `pi-daemon serve` starts one.")
         return Exit.NO_DAEMON
     async with client:
         found = await client.daemon_status()
@@ -71,7 +76,7 @@ async def stop(where: Where, output: Output, *, drain: bool) -> None:
         if output.as_json:
             output.json({"stopped": False, "running": False, "message": str(error)})
         else:
-            output.print(f"No daemon runs: {safe.line(str(error))}.")
+            output.print(_no_daemon(error))
         return
     async with client, output.working("Waiting for the daemon to finish"):
         pid = (await client.daemon_status())["pid"]

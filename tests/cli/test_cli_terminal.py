@@ -1,0 +1,211 @@
+"""The commands as processes: at a terminal, in a pipe that breaks, with a daemon of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Commands, conversation, message, write_session
+
+from pi_daemon.cli.reach import daemon_command
+
+pytestmark = pytest.mark.slow
+
+COLOUR = re.compile("\x1b\\[[0-9;]*m")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def environment(directory: Path, **more: str) -> dict[str, str]:
+    """No daemon runs here, and nothing of the user's is read or written."""
+    _, base = daemon_command()
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PI_CODING_AGENT_SESSION_DIR", "XDG_RUNTIME_DIR"):
+        base.pop(name, None)
+    home = {"HOME": str(directory), "PI_DAEMON_STATE_DIR": str(directory / "state"), "TERM": "xterm-256color"}
+    return {**base, **home, **more}
+
+
+def run(directory: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    argv, _ = daemon_command(*arguments)
+    return subprocess.run(
+        argv,
+        env=environment(directory, **more),
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def at_terminal(directory: Path, *arguments: str, columns: int = 80, **more: str) -> str:
+    """What a terminal of that width is sent."""
+    argv, _ = daemon_command(*arguments)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(
+        argv, env=environment(directory, **more), cwd=directory, stdin=theirs, stdout=theirs, stderr=theirs
+    ):
+        os.close(theirs)
+        printed = b""
+        with contextlib.suppress(OSError):  # EIO: the other side is closed
+            while data := os.read(ours, 65536):
+                printed += data
+    os.close(ours)
+    return printed.decode()
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    directory = tmp_path / "sessions"
+    directory.mkdir()
+    write_session(directory, "aaaa-1", conversation())
+    return directory
+
+
+def test_a_daemon_of_its_own(tmp_path: Path, sessions: Path) -> None:
+    listed = run(tmp_path, "list", "--sessions-dir", str(sessions), "--json")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    found: Any = json.loads(listed.stdout)
+    assert [session["sessionId"] for session in found["sessions"]] == ["aaaa-1"]
+    # A path alone is enough, wherever it lies.
+    drawn = run(tmp_path, "tree", f"sessions/{next(sessions.iterdir()).name}")
+    assert drawn.returncode == 0 and "◆ a3" in drawn.stdout
+    damaged = run(tmp_path, "check", "sessions/nothing.jsonl", "--json")
+    assert damaged.returncode == 3 and json.loads(damaged.stdout)["error"]["reason"] == "sessionNotFound"
+    labelled = run(tmp_path, "label", "last", "u3", "there", PI_CODING_AGENT_SESSION_DIR=str(sessions))
+    assert labelled.returncode == 0, labelled.stderr
+    assert b'"label":"there"' in next(sessions.iterdir()).read_bytes()
+
+
+def test_a_package_in_the_current_directory_is_not_ours(tmp_path: Path, sessions: Path) -> None:
+    (tmp_path / "pi_daemon").mkdir()
+    (tmp_path / "pi_daemon" / "__init__.py").write_text("raise SystemExit('a stranger ran')")
+    assert run(tmp_path, "list", "--sessions-dir", str(sessions)).returncode == 0
+
+
+def test_serve_status_and_stop(tmp_path: Path, sessions: Path) -> None:
+    argv, _ = daemon_command("serve", "--sessions-dir", str(sessions))
+    with subprocess.Popen(argv, env=environment(tmp_path), stderr=subprocess.PIPE, cwd=tmp_path) as daemon:
+        assert daemon.stderr is not None
+        assert b"listening on unix" in daemon.stderr.readline()
+        # The one that runs is used, without being named.
+        assert json.loads(run(tmp_path, "status", "--json").stdout)["pid"] == daemon.pid
+        assert "◆ a3" in run(tmp_path, "tree", "last").stdout
+        assert json.loads(run(tmp_path, "stop", "--json").stdout)["pid"] == daemon.pid
+        daemon.stderr.read()
+    assert daemon.returncode == 0
+    assert run(tmp_path, "status").returncode == 5
+    assert run(tmp_path, "stop").returncode == 0
+
+
+def test_serve_says_why_it_cannot(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir(mode=0o755)
+    (tmp_path / "state").chmod(0o755)
+    refused = run(tmp_path, "serve")
+    assert refused.returncode == 1 and "chmod 700" in refused.stderr and "Traceback" not in refused.stderr
+
+
+def test_colours_at_a_terminal_only(tmp_path: Path, commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", conversation())
+    command = ("tree", "last", "--socket", str(commands.socket))
+    coloured = at_terminal(tmp_path, *command)
+    assert COLOUR.search(coloured) and "◆" in coloured
+    for plain in (at_terminal(tmp_path, *command, NO_COLOR="1"), at_terminal(tmp_path, *command, TERM="dumb")):
+        assert "\x1b" not in plain and "◆ a3" in plain
+    assert "\x1b" not in run(tmp_path, *command).stdout
+
+
+@pytest.mark.parametrize("command", [["list"], ["tree", "last"], ["context", "last"]])
+def test_a_session_does_not_reach_the_terminal_as_commands(
+    tmp_path: Path, commands: Commands, command: list[str]
+) -> None:
+    write_session(commands.sessions, "aaaa-1", conversation())
+    command = [*command, "--socket", str(commands.socket)]
+    printed = at_terminal(tmp_path, *command)
+    assert not CONTROL.search(COLOUR.sub("", printed).replace("\r\n", "\n"))
+    assert "owned" in printed
+    assert not CONTROL.search(at_terminal(tmp_path, *command, "--json").replace("\r\n", "\n"))
+
+
+def test_lines_are_as_wide_as_the_terminal(tmp_path: Path, commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", [message("u", None, "user", "日本" * 100)])
+    command = ("tree", "last", "--socket", str(commands.socket))
+    for columns in (40, 120):
+        plain = at_terminal(tmp_path, *command, columns=columns, NO_COLOR="1")
+        entry = next(row for row in plain.splitlines() if "日本" in row)
+        assert entry.endswith("…")
+        assert columns - 2 <= len(entry) + entry.count("日") + entry.count("本") <= columns
+    assert run(tmp_path, *command).stdout.count("日") > 40
+
+
+def test_a_terminal_that_knows_ascii_alone(tmp_path: Path, commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", conversation())
+    command = ("tree", "last", "--socket", str(commands.socket))
+    printed = run(tmp_path, *command, PYTHONIOENCODING="ascii", LC_ALL="C").stdout
+    assert "|-o u2" in printed and "# a3" in printed
+
+
+@pytest.mark.parametrize("more", ["--no-fold", "--json"])
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, commands: Commands, more: str) -> None:
+    ids = [f"e{number}" for number in range(3000)]
+    entries = [message(id, parent, "user", "x" * 100) for id, parent in zip(ids, [None, *ids], strict=False)]
+    write_session(commands.sessions, "aaaa-1", entries)
+    argv, _ = daemon_command("tree", "last", more, "--socket", str(commands.socket))
+    with subprocess.Popen(
+        argv, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
+    argv, _ = daemon_command("demo")
+    process = subprocess.Popen(
+        argv, env=environment(tmp_path, TMPDIR=str(tmp_path)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    while "hears" not in process.stdout.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (130, "")
+    assert not list(tmp_path.glob("pi-daemon-demo-*"))
+
+
+def test_demo(tmp_path: Path) -> None:
+    shown = run(tmp_path, "demo", TMPDIR=str(tmp_path))
+    assert (shown.returncode, shown.stderr) == (0, "")
+    for what in (
+        "side panel hears session/appended",
+        "├─○",
+        "first way",
+        "killed with -9",
+        "resync",
+        "no file is damaged",
+    ):
+        assert what in shown.stdout
+    assert not list(tmp_path.glob("pi-daemon-demo-*"))
+
+
+def test_demo_for_machines(tmp_path: Path) -> None:
+    shown = run(tmp_path, "demo", "--json", "--keep", TMPDIR=str(tmp_path))
+    assert (shown.returncode, shown.stderr, shown.stdout.count("\n")) == (0, "", 1)
+    found: Any = json.loads(shown.stdout)
+    assert found["lost"] == [] and len(found["acknowledged"]) == 16
+    assert found["replayed"] == ["session/appended", "session/leafChanged"]
+    assert found["daemons"][0] != found["daemons"][1]
+    assert len(list(Path(found["directory"], "sessions").rglob("*.jsonl"))) == 2
+    assert [one["method"] for one in found["notifications"]].count("resync") == 1
