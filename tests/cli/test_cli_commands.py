@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import ESCAPE, Commands, conversation, message, write_session
+from commands import ESCAPE, Commands, conversation, message, write_session
 from typer.testing import CliRunner
 
 from pi_daemon.cli.app import app

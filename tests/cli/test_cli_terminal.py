@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Commands, conversation, message, write_session
+from commands import Commands, conversation, message, write_session
 
 from pi_daemon.cli.reach import daemon_command
 
