@@ -102,18 +102,20 @@ class FileRepository:
         path = Path(source.location)
         with scanned(self._files, path) as (fd, found):
             old = header_of(path, found)
-            pieces = [without(*line_at(self._files, fd, *found.reader.header_at))]
+            header_at, header_length = line_at(self._files, fd, *found.reader.header_at)
+            pieces = [without(header_at, header_length)]
             if found.reader.marked:
                 pieces.append(without(0, len(BYTE_ORDER_MARK)))
             if found.migrates:
                 pieces += migration_pieces(found.heads, old.version)
             pieces.sort(key=lambda piece: piece.offset)
             first = header_line(header) + b"\n"
+            ends = found.tail.mark.endswith(b"\n") or found.tail.end == header_at + header_length
 
             def content() -> Iterator[bytes]:
                 yield first
                 yield from gathered(rewritten(self._files, fd, pieces, found.tail.end, []))
-                if found.tail.open and not found.tail.fragment:
+                if not ends:
                     yield b"\n"
 
             return self._publish(header, content)

@@ -105,9 +105,10 @@ class Layout(Struct, frozen=True):
 
 
 def folder_files(files: Files, folder: Path, roots: list[Path]) -> Iterator[str]:
-    """The real paths of the session files directly in `folder`."""
+    """The real paths of the session files directly in `folder`. One that isn't UTF-8 can't be told to a client, and is
+    left out."""
     for entry in _entries(files, folder):
-        if not entry.name.endswith(SUFFIX):
+        if not entry.name.endswith(SUFFIX) or not _is_utf8(entry.path):
             continue
         try:
             if not entry.is_file():
@@ -120,6 +121,14 @@ def folder_files(files: Files, folder: Path, roots: list[Path]) -> Iterator[str]
         real = Path(os.path.realpath(entry.path))
         if any(real.is_relative_to(root) for root in roots):
             yield str(real)
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _entries(files: Files, folder: Path) -> list[os.DirEntry[str]]:

@@ -112,9 +112,9 @@ class Summary:
         created = (None if started is None else from_ms(started)) or fallback
         return SessionSummary(
             ref,
-            header.cwd,
+            _clean(header.cwd),
             None if self._name is None else _clean(self._name),
-            header.parent_session,
+            None if header.parent_session is None else _clean(header.parent_session),
             created,
             (from_ms(self._active) if self._active > 0 else None) or created,
             self._messages,
