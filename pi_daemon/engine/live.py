@@ -1,6 +1,6 @@
 """One open session, and the only place where it changes.
 
-Operations queue here; one writer task takes what has queued, stages it, has storage write it as one batch, and
+Operations queue here; one writer at a time takes what has queued, stages it, has storage write it as one batch, and
 only then shows it: to readers, to the askers, to the subscribers. While a batch is being written the next one
 queues, so that many appends share one write and one sync.
 """
@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from pi_daemon.eager import start
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import (
     Appended,
@@ -93,12 +94,10 @@ class LiveSession:
         self.persistence = Persistence(persist)
         self._reopen = reopen
         self._queue: list[Operation] = []
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._writing = False
+        self._writer: asyncio.Task[None] | None = None
         self._closing = False
         self._adopt(loaded, log)
-        self._writer = asyncio.create_task(self._write(), name=f"writer of {self.session_id}")
 
     def _adopt(self, loaded: Loaded, log: SessionLog) -> None:
         self.header = loaded.header
@@ -143,8 +142,7 @@ class LiveSession:
         why = self.why_read_only(operation.origin.client_id if operation.origin is not None else None)
         if why is not None:
             raise ReadOnly(f"The session can be read but not written: {why}.")
-        self._queue.append(operation)
-        self._wake.set()
+        self._enqueue(operation)
         return await operation.done
 
     async def flush(self) -> None:
@@ -153,22 +151,25 @@ class LiveSession:
             self.persistence.mode = "immediate"
             await self.perform(Flush(None))
 
+    def _enqueue(self, operation: Operation) -> None:
+        """The writer is whoever comes first, until the queue is empty again."""
+        self._queue.append(operation)
+        if self._writer is None and not self._writing:
+            self._writing = True
+            self._writer = start(self._write(), f"writer of {self.session_id}")
+
     async def _write(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._queue:
-                batch, self._queue = self._queue[:BATCH_OPERATIONS], self._queue[BATCH_OPERATIONS:]
-                self._idle.clear()
-                try:
-                    await self._run(batch)
-                except Exception as error:
-                    logger.exception("the writer of %s failed", self.session_id)
-                    self.failed = SessionFailed("An internal error: close the session and open it again.")
-                    for operation in batch:
-                        operation.fail(error)
-                finally:
-                    self._idle.set()
+        while self._queue:
+            batch, self._queue = self._queue[:BATCH_OPERATIONS], self._queue[BATCH_OPERATIONS:]
+            try:
+                await self._run(batch)
+            except Exception as error:
+                logger.exception("the writer of %s failed", self.session_id)
+                self.failed = SessionFailed("An internal error: close the session and open it again.")
+                for operation in batch:
+                    operation.fail(error)
+        self._writing = False
+        self._writer = None
 
     async def _run(self, batch: Sequence[Operation]) -> None:
         await self._look()
@@ -259,9 +260,8 @@ class LiveSession:
 
     async def look(self) -> None:
         """Take in what others have appended to the file. A batch that is being written has looked already."""
-        if self.log.persisted and self._idle.is_set() and not self._queue and not self._closing:
-            self._queue.append(look := Look(None))
-            self._wake.set()
+        if self.log.persisted and not self._writing and not self._closing:
+            self._enqueue(look := Look(None))
             await look.done
 
     async def _look(self) -> None:
@@ -325,10 +325,6 @@ class LiveSession:
     async def close(self) -> None:
         """Let what is queued finish, then stop. Nothing is lost but what `persist` says is never written."""
         self._closing = True
-        while self._queue or not self._idle.is_set():
-            await self._idle.wait()
-            await asyncio.sleep(0)
-        self._writer.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._writer
+        while self._writer is not None:
+            await asyncio.wait([self._writer])
         await self.log.close()

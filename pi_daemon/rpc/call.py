@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from pi_daemon.eager import start
 from pi_daemon.rpc.types.notifications import Progress, ProgressValue
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ class Call:
 
     __slots__ = (
         "_reported",
-        "_started",
         "answered",
         "cancelled",
         "connection",
@@ -42,25 +42,16 @@ class Call:
         self.cancelled = False
         self.holds: list[str] = []
         self.task: asyncio.Task[None] | None = None
-        self._started = False
         self._reported = 0.0
 
     def run(self, serving: Coroutine[Any, Any, None]) -> None:
-        """Serve it in a task of its own. Tasks begin in the order in which they were made."""
-        self.task = asyncio.get_running_loop().create_task(serving)
-
-    def begin(self) -> None:
-        """The first step of that task. Raises CancelledError where the client has changed its mind already."""
-        self._started = True
-        if self.cancelled:
-            raise asyncio.CancelledError
+        """Serve it, as far as it goes without waiting at once. Calls begin in the order in which they were made."""
+        self.task = start(serving)
 
     def cancel(self) -> None:
-        """At the client's wish. A task that is cancelled before its first step would never answer, hence `begin`."""
-        if not self.cancelled:
-            self.cancelled = True
-            if self._started:
-                self.abandon()
+        """At the client's wish."""
+        self.cancelled = True
+        self.abandon()
 
     def abandon(self) -> None:
         """Stop it; nobody waits for the answer."""

@@ -280,7 +280,6 @@ class Connection:
 
     async def _serve(self, key: str | int | float, call: Call, handler: Handler, params: Any) -> None:
         try:
-            call.begin()
             answer = codec.result(call.id, await handler(call, params))
             if len(answer) > self.limits.reply_bytes:
                 words = "The answer is too large: ask for less at a time."
