@@ -72,22 +72,14 @@ class Summary:
                     if at > self._active:
                         self._active = at
                     if role == "user" and self._first is None:
-                        self._first = _text(loads(bytes(message.content)))
+                        self._first = _text(_value(bytes(message.content)))
             elif line.type == "session_info":
                 self._name = (line.name or "").strip(JS_SPACE) or None
             elif line.type == "message":
                 self._messages += 1
 
     def _read_line(self, line: bytes) -> None:
-        try:
-            value = loads(line)
-        except BadJson as bad:
-            if bad.kind != "notUtf8":
-                return
-            try:
-                value = loads(line.decode(errors="replace").encode())
-            except BadJson:
-                return
+        value = _value(line)
         if not isinstance(value, dict):
             return
         if value.get("type") == "session_info":
@@ -125,6 +117,15 @@ class Summary:
 
 def newest_first(summaries: list[SessionSummary]) -> list[SessionSummary]:
     return sorted(summaries, key=lambda summary: (summary.modified, summary.ref.session_id), reverse=True)
+
+
+def _value(data: bytes) -> Any:
+    """The JSON value, what isn't UTF-8 in it replaced as pi does; None for what is no JSON."""
+    try:
+        return loads(data)
+    except BadJson as bad:
+        text = data.decode(errors="replace").encode()
+        return _value(text) if bad.kind == "notUtf8" and text != data else None
 
 
 def _text(content: Any) -> str | None:

@@ -1,0 +1,55 @@
+// The reference as another process that works on session files: node pi.mjs PACKAGE
+// One JSON command a line on stdin, one JSON answer a line on stdout. Opened sessions are known by their path.
+import path from "node:path";
+import readline from "node:readline";
+import { pathToFileURL } from "node:url";
+
+const [root] = process.argv.slice(2);
+const { SessionManager } = await import(pathToFileURL(path.join(root, "dist", "core/session-manager.js")).href);
+const managers = new Map();
+
+const state = (manager) => ({
+  path: manager.getSessionFile(),
+  header: manager.getHeader(),
+  entries: manager.getEntries(),
+  leafId: manager.getLeafId(),
+  name: manager.getSessionName() ?? null,
+});
+
+const keep = (manager) => {
+  managers.set(manager.getSessionFile(), manager);
+  return state(manager);
+};
+
+const info = (found) => ({ ...found, created: found.created.toJSON(), modified: found.modified.toJSON() });
+
+const commands = {
+  create: ({ cwd, dir, id }) => keep(SessionManager.create(cwd, dir, id ? { id } : undefined)),
+  open: ({ path }) => keep(SessionManager.open(path)),
+  state: ({ path }) => state(managers.get(path)),
+  append: ({ path, calls }) => {
+    const manager = managers.get(path);
+    return calls.map(([name, ...args]) => manager[name](...args));
+  },
+  fork: ({ path, cwd, dir }) => keep(SessionManager.forkFrom(path, cwd, dir)),
+  branch: ({ path, leafId }) => {
+    const manager = managers.get(path);
+    managers.delete(path);
+    manager.createBranchedSession(leafId);
+    return keep(manager);
+  },
+  find: ({ cwd, id, dir }) => SessionManager.findById(cwd, id, dir) ?? null,
+  list: async ({ cwd, dir }) => (await SessionManager.list(cwd, dir)).map(info),
+  listAll: async ({ dir }) => (await SessionManager.listAll(dir)).map(info),
+};
+
+for await (const line of readline.createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+  const { op, ...args } = JSON.parse(line);
+  let answer;
+  try {
+    answer = { result: await commands[op](args) };
+  } catch (error) {
+    answer = { error: String(error.message ?? error) };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
