@@ -72,11 +72,8 @@ def draw(output: Output, found: ContextResult, *, full: bool = False) -> None:
         what = "a tool result without its call" if problem["kind"] == "resultWithoutCall" else "a call without a result"
         problems.setdefault(problem["entryId"], []).append(f"{what}: {problem['toolCallId']}")
     for number, (message, source) in enumerate(zip(found["messages"], found["sources"], strict=True), 1):
-        output.print(heading(number, message, source))
-        for text in body(message, full=full):
-            output.print(text)
-        for said in problems.pop(source, []):
-            output.print(Text(f"   problem: {safe.line(said)}", "bold red"))
+        notes = [Text(f"   problem: {safe.line(said)}", "bold red") for said in problems.pop(source, [])]
+        output.print(heading(number, message, source), *body(message, full=full), *notes)
     for source, rest in problems.items():
         output.print(Text(f"problem at {safe.line(source)}: {safe.line('; '.join(rest))}", "bold red"))
 

@@ -84,4 +84,4 @@ def draw(output: Output, damage: list[DamageInfo]) -> None:
             safe.line(one["kind"]),
             safe.line(one["message"] + ids),
         )
-    output.console.print(table)
+    output.table(table)

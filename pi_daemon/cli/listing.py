@@ -45,8 +45,8 @@ def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> 
     table.add_column("session", no_wrap=True, style="cyan")
     table.add_column("last message", no_wrap=True)
     table.add_column("messages", justify="right", no_wrap=True)
-    table.add_column("title", ratio=None, no_wrap=True, overflow="ellipsis")
-    table.add_column("directory", no_wrap=True, overflow="ellipsis", style="dim")
+    table.add_column("title")
+    table.add_column("directory", style="dim")
     for session in sessions:
         name = session["name"]
         title = safe.line(name or session["firstMessage"])
@@ -57,10 +57,11 @@ def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> 
             safe.line(names[session["sessionId"]]),
             when(session["modified"]),
             f"{session['messageCount']:,}",
-            Text.assemble((title, "bold" if name else ""), (notes, "green")),
-            safe.line(home(session["cwd"])),
+            # Where the terminal is narrow these two give way, and are cut, not folded.
+            Text.assemble((title, "bold" if name else ""), (notes, "green"), no_wrap=True, overflow="ellipsis"),
+            Text(safe.line(home(session["cwd"])), no_wrap=True, overflow="ellipsis"),
         )
-    output.console.print(table)
+    output.table(table)
 
 
 def unique(ids: list[str]) -> dict[str, str]:

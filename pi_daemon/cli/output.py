@@ -16,6 +16,7 @@ from pi_daemon.cli.exits import Failure
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
 UNLIMITED = 100_000
@@ -63,6 +64,11 @@ class Output:
     def errors(self) -> Console:
         return _console(sys.stderr)
 
+    @cached_property
+    def plain(self) -> bool:
+        """Whether no colours are wanted: a long text then goes out without rich, which takes its time."""
+        return self.console.color_system is None
+
     @property
     def unicode(self) -> bool:
         """Whether lines and bullets can be drawn."""
@@ -79,13 +85,33 @@ class Output:
         else:
             sys.stdout.write(data.decode())
 
-    def print(self, *values: Any) -> None:
-        """Rich values or plain text that is safe already. Never cut, folded only by a terminal."""
-        self.console.print(*values, soft_wrap=True)
+    def print(self, *texts: Text | str) -> None:
+        """Lines that are safe already. Never cut, folded only by a terminal."""
+        if self.plain:
+            for text in texts or ("",):
+                sys.stdout.write(f"{text}\n")
+        else:
+            from rich.text import Text
+
+            self.console.print(
+                Text("\n").join(Text(text) if isinstance(text, str) else text for text in texts), soft_wrap=True
+            )
 
     def line(self, text: Text) -> None:
         """One line, cut with an ellipsis where the terminal ends."""
-        self.console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+        if self.plain and not sys.stdout.isatty():
+            sys.stdout.write(f"{text}\n")
+        else:
+            self.console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+
+    def table(self, table: Table) -> None:
+        """As wide as the terminal; without one as wide as it gets, and no spaces at the ends of lines."""
+        if sys.stdout.isatty():
+            self.console.print(table)
+            return
+        with self.console.capture() as capture:
+            self.console.print(table)
+        self.print(*(row.rstrip() for row in capture.get().splitlines()))
 
     def fail(self, failure: Failure) -> None:
         if self.as_json:

@@ -109,7 +109,7 @@ def draw(output: Output, found: StatusResult) -> None:
             safe.line(client["transport"]),
             *(f"{client[name]:,}" for name in ("requests", "queued", "queuedBytes", "resyncs")),
         )
-    output.console.print(clients)
+    output.table(clients)
     if not found["sessions"]:
         output.print("No session is open.")
         return
@@ -122,7 +122,7 @@ def draw(output: Output, found: StatusResult) -> None:
             *(f"{session[name]:,}" for name in ("entryCount", "revision", "subscribers", "queued")),
             "yes" if session["persisted"] else "not yet",
         )
-    output.console.print(sessions)
+    output.table(sessions)
 
 
 def _duration(seconds: float) -> str:

@@ -47,9 +47,9 @@ def run(directory: Path, *arguments: str, **more: str) -> subprocess.CompletedPr
     )
 
 
-def at_terminal(directory: Path, *arguments: str, columns: int = 80, **more: str) -> str:
+def at_terminal(directory: Path, *arguments: str, columns: int = 80, argv: list[str] | None = None, **more: str) -> str:
     """What a terminal of that width is sent."""
-    argv, _ = daemon_command(*arguments)
+    argv = argv or daemon_command(*arguments)[0]
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(
@@ -146,6 +146,16 @@ def test_lines_are_as_wide_as_the_terminal(tmp_path: Path, commands: Commands) -
         assert entry.endswith("…")
         assert columns - 2 <= len(entry) + entry.count("日") + entry.count("本") <= columns
     assert run(tmp_path, *command).stdout.count("日") > 40
+    narrow = at_terminal(tmp_path, "list", "--socket", str(commands.socket), columns=50, NO_COLOR="1").splitlines()
+    assert narrow[1].startswith("aaaa-1") and narrow[1].count("…") == 1
+
+
+def test_what_takes_long_says_so_at_a_terminal(tmp_path: Path, commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", conversation())
+    hurried = "import pi_daemon.cli.output as output; output.PATIENCE = 0; from pi_daemon.cli import main; main()"
+    argv, _ = daemon_command()
+    argv = [argv[0], "-c", hurried, "tree", "last", "--socket", str(commands.socket)]
+    assert "Reading the tree" in at_terminal(tmp_path, argv=argv)
 
 
 def test_a_terminal_that_knows_ascii_alone(tmp_path: Path, commands: Commands) -> None:

@@ -159,9 +159,14 @@ async def test_an_append_with_retry_is_sent_again_with_the_same_ids(tmp_path: Pa
             assert (await task)["leafId"] == "mine"
 
 
+def dying(peer: Peer, params: Any) -> Any:
+    peer.drop()
+    return SILENT
+
+
 async def test_a_retry_ends_where_the_daemon_dies_each_time(tmp_path: Path) -> None:
     async with FakeDaemon(f"{tmp_path}/d") as daemon:
-        daemon.handlers["session/append"] = lambda peer, params: peer.drop() or SILENT
+        daemon.handlers["session/append"] = dying
         async with await AsyncClient.connect_unix(daemon.path, reconnect=SOON) as client:
             with pytest.raises(ConnectionLost):
                 await client.append("s", [{"type": "a"}], retry=True)

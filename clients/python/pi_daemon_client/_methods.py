@@ -84,6 +84,7 @@ class Methods:
         return cast(t.SessionState, await self.request("session/open", params))
 
     async def close_session(self, session_id: str) -> None:
+        """Watches of the session go on, after a ResyncEvent where nobody else had it open."""
         await self.request("session/close", {"sessionId": session_id})
 
     async def configure(
