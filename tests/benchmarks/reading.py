@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.appending import draft
 from tests.benchmarks.run import Run
 from tests.benchmarks.table import Row, median
 from tests.benchmarks.wire import Lines, Peer
@@ -50,11 +51,16 @@ def both(run: Run, file: Path) -> Iterator[tuple[Peer, Lines | None]]:
         yield client, lines
 
 
-def interleaved(run: Run, file: Path, ask: Callable[[Peer], int], command: str) -> tuple[Answers, Answers | None]:
+def interleaved(
+    run: Run, file: Path, ask: Callable[[Peer], int], command: str, before: Callable[[Peer], object] | None = None
+) -> tuple[Answers, Answers | None]:
+    """`before` is done each time before our side is asked, and not measured."""
     ours, theirs = Answers(), Answers()
     with both(run, file) as (client, lines):
         for round_number in range(run.size.rounds + 1):  # the first warms up
             for _ in range(REPEATS if round_number else 1):
+                if before:
+                    before(client)
                 ours.measure(lambda: ask(client))
             if lines:
                 theirs.measure(lambda: _answer(theirs, lines, command))
@@ -84,11 +90,15 @@ def pages(client: Peer, method: str, params: dict[str, Any], next_name: str, cur
 
 
 def context(run: Run) -> list[Row]:
+    """Each context is asked for after an append, so no answer can be one that was kept."""
     rows: list[Row] = []
     for kept in (None, run.size.kept):
         file = run.deep_session(kept=kept)
         params = {"sessionId": file.stem}
-        ours, theirs = interleaved(run, file, _one("session/context", params), "get_messages")
+        append = {**params, "entries": [draft(0, 100)]}
+        ours, theirs = interleaved(
+            run, file, _one("session/context", params), "get_messages", _one("session/append", append)
+        )
         on = f"{run.size.deep:,} entries on the path" + (f", {kept} kept after a compaction" if kept else "")
         note = f"{ours.bytes / 1e6:.3g} MB answered" + (f", pi {theirs.bytes / 1e6:.3g} MB" if theirs else "")
         rows.append(
@@ -136,7 +146,7 @@ def _both_sizes(run: Run, method: str, params: dict[str, Any], names: tuple[str,
     """`session/entries` has pi's time to beat, `session/tree` answers where pi can't; both are linear."""
     rows: list[Row] = []
     per_entry: list[float] = []
-    for count, file in ((run.size.deep, run.deep_session()), (run.size.large, run.large_session())):
+    for count, file in ((run.size.deep, run.straight_session()), (run.size.large, run.large_session())):
         ask = _all(method, {**params, "sessionId": file.stem}, names)
         ours, theirs = interleaved(run, file, ask, command)
         per_entry.append(ours.median / count)

@@ -81,6 +81,11 @@ class Run(msgspec.Struct, kw_only=True):
     def deep_session(self, *, kept: int | None = None) -> Path:
         return self.fixtures.session(self.size.deep, self.size.deep_bytes, kept=kept)
 
+    def straight_session(self) -> Path:
+        """As deep as the deep one, with entries as large as the large one's."""
+        size = self.size
+        return self.fixtures.session(size.deep, size.large_bytes * size.deep // size.large)
+
     def large_session(self) -> Path:
         return self.fixtures.session(self.size.large, self.size.large_bytes, branches=True)
 
