@@ -49,9 +49,10 @@ class Call:
         self.task = start(serving)
 
     def cancel(self) -> None:
-        """At the client's wish."""
-        self.cancelled = True
-        self.abandon()
+        """At the client's wish. Asked twice it doesn't interrupt what a handler puts right before it ends."""
+        if not self.cancelled:
+            self.cancelled = True
+            self.abandon()
 
     def abandon(self) -> None:
         """Stop it; nobody waits for the answer."""
