@@ -32,6 +32,9 @@ Json = dict[str, Any]
 NO_USAGE = ("aborted", "error")
 """Stop reasons of an answer whose usage is not the size of its context (pi 1.6.0)."""
 
+MAX_USAGE = 2.0**53
+"""Beyond it a double doesn't count whole tokens any more."""
+
 
 def facts_of(entry: Json) -> Facts | None:
     """What a head keeps of the entry `entry`; None where it contributes only its place in the tree."""
@@ -46,7 +49,7 @@ def context_tokens(total: float, *parts: float) -> float:
     A part that is missing is NaN. 0.0 for what can't be a size.
     """
     tokens = total or sum(parts)
-    return tokens if tokens > 0 else 0.0
+    return tokens if 0 < tokens <= MAX_USAGE else 0.0
 
 
 def has_text(content: object) -> bool:

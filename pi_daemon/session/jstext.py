@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any
+
+_surrogates = re.compile("[\ud800-\udfff]").findall
 
 
 def utf16_length(text: str) -> int:
@@ -68,5 +71,4 @@ def _quoted_length(text: str) -> int:
         return len(encode_basestring(text))
     quoted = encode_basestring(text)
     # JSON.stringify writes a lone surrogate as an escape of six characters.
-    lone = sum(0xD800 <= ord(char) < 0xE000 for char in quoted if char >= "\ud800")
-    return utf16_length(quoted) + 5 * lone
+    return utf16_length(quoted) + 5 * len(_surrogates(quoted))

@@ -11,7 +11,7 @@ from sys import intern
 import msgspec
 from msgspec import Raw, Struct
 
-from pi_daemon.session.facts import NO_USAGE
+from pi_daemon.session.facts import MAX_USAGE, NO_USAGE
 from pi_daemon.session.head import AssistantFacts, Facts, MessageFacts, ShellFacts, ToolResultFacts
 
 _NULL = Raw(b"null")
@@ -108,7 +108,7 @@ def _assistant(message: _Assistant) -> AssistantFacts | None:
     tokens = 0.0
     if usage is not None and stop not in NO_USAGE:
         tokens = usage.totalTokens or 0.0
-        if not tokens > 0:
+        if not 0 < tokens <= MAX_USAGE:
             return None
     shows = False
     for part in content or ():

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from pi_daemon.session.head import Head, ShellFacts, ToolResultFacts
 from pi_daemon.session.projection import Projection
-from pi_daemon.session.rawjson import dumps, join, loads
+from pi_daemon.session.rawjson import dumps, join, loads, members
 
 ProblemKind = Literal["resultWithoutCall", "callWithoutResult"]
 
@@ -70,8 +70,8 @@ def _steps(projection: Projection) -> Iterator[_Step]:
     for place, role in enumerate(projection.roles):
         head = projection.source_heads[place]
         if role == "toolResult":
-            call_id = head.facts.call_id if isinstance(head.facts, ToolResultFacts) else ""
-            yield _Step(place, open_calls.pop(call_id, None) is None, [], None)
+            answered = _answered(head, projection.messages[place])
+            yield _Step(place, open_calls.pop(answered, None) is None, [], None)
         elif role == "assistant":
             yield _Step(place, False, list(open_calls.values()), caller)
             open_calls = {call.id: call for call in calls(projection.messages[place])}
@@ -82,6 +82,13 @@ def _steps(projection: Projection) -> Iterator[_Step]:
         else:
             yield _Step(place, False, [], None)
     yield _Step(None, False, list(open_calls.values()), caller)
+
+
+def _answered(head: Head, message: bytes) -> str:
+    """The id of the call that a result answers. One that repair made comes from the entry that called."""
+    if isinstance(head.facts, ToolResultFacts):
+        return head.facts.call_id
+    return str(loads(members(message).get("toolCallId", b'""')))
 
 
 _USERS = frozenset({"user", "custom", "bashExecution", "branchSummary", "compactionSummary"})
@@ -96,8 +103,8 @@ def problems(projection: Projection) -> list[tuple[ProblemKind, str, str]]:
             found += [("callWithoutResult", step.caller.id, call.id) for call in step.unanswered]
         if step.dangling and step.place is not None:
             head = projection.source_heads[step.place]
-            call_id = head.facts.call_id if isinstance(head.facts, ToolResultFacts) else ""
-            found.append(("resultWithoutCall", head.id, call_id))
+            answered = _answered(head, projection.messages[step.place])
+            found.append(("resultWithoutCall", head.id, answered))
     return found
 
 

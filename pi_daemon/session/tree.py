@@ -32,30 +32,36 @@ class SessionTree:
         self._missing: set[str] = set()  # parents that no entry had been when they were named
         self._cut: frozenset[str] | None = frozenset()
         self._children: dict[str | None, list[Head]] | None = None
-        for head in heads:
-            self.add(head)
+        self.extend(heads)
 
     def add(self, head: Head) -> None:
+        self.extend((head,))
+
+    def extend(self, heads: Iterable[Head]) -> None:
+        """Add entries in file order."""
         by_id = self._by_id
-        name = head.id
-        parent = head.parent_id
-        if name in by_id:
-            # The id's place in file order is that of its later line.
-            del by_id[name]
-            self._cut = self._children = None
-        elif self._missing and name in self._missing:
-            self._cut = self._children = None
-        if parent is not None and parent not in by_id:
-            self._missing.add(parent)
-            if parent == name:
+        missing = self._missing
+        append = self.entries.append
+        for head in heads:
+            name = head.id
+            parent = head.parent_id
+            if name in by_id:
+                # The id's place in file order is that of its later line.
+                del by_id[name]
                 self._cut = self._children = None
-            parent = None
-        by_id[name] = head
-        self.entries.append(head)
-        if head.facts.__class__ in _NOTED:
-            self._note(head)
-        if self._children is not None:
-            self._children.setdefault(parent, []).append(head)
+            elif missing and name in missing:
+                self._cut = self._children = None
+            if parent is not None and parent not in by_id:
+                missing.add(parent)
+                if parent == name:
+                    self._cut = self._children = None
+                parent = None
+            by_id[name] = head
+            append(head)
+            if head.facts.__class__ in _NOTED:
+                self._note(head)
+            if self._children is not None:
+                self._children.setdefault(parent, []).append(head)
 
     def _note(self, head: Head) -> None:
         facts = head.facts
@@ -123,15 +129,15 @@ class SessionTree:
         get = self._by_id.get
         head = get(leaf_id)
         if head is None:
-            raise EntryNotFound("the session has no such entry", entryId=leaf_id)
+            raise EntryNotFound("The session has no such entry; read session/tree for those it has.", entryId=leaf_id)
         cuts = self._cuts()
         found: list[Head] = []
+        append = found.append
         while head is not None:
-            found.append(head)
-            parent = head.parent_id
-            if parent is None or (cuts and head.id in cuts):
+            append(head)
+            if cuts and head.id in cuts:
                 break
-            head = get(parent)
+            head = get(head.parent_id)  # type: ignore[arg-type]  # no entry is called None
         found.reverse()
         return found
 

@@ -1,0 +1,216 @@
+"""JSON as bytes: what passes, what is refused, and that nothing which passes is changed."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pi_daemon.session.rawjson import BadJson, compact, dumps, elements, join, loads, members, too_deep
+
+SURROGATE = b'"\\ud83d"'
+LONG = b"123456789012345678901234567890"
+
+strings = st.text(st.characters(exclude_categories=()), max_size=8)
+numbers = st.integers(-(10**40), 10**40) | st.floats(allow_nan=False, allow_infinity=False)
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | numbers | strings,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(strings, inner, max_size=4),
+    max_leaves=12,
+)
+
+NOT_JSON = (
+    b"",
+    b" ",
+    b"{",
+    b"[1,]",
+    b'{"a":1,}',
+    b"[01]",
+    b"[1.]",
+    b"[.5]",
+    b"[+1]",
+    b"[NaN]",
+    b"[Infinity]",
+    b"[-Infinity]",
+    b'["\x01"]',
+    b'["\n"]',
+    b'["\\x"]',
+    b'["\\u12"]',
+    b"[1]x",
+    b"[1 2]",
+    b"{1:2}",
+    b"\xef\xbb\xbf[]",
+    b"[1]\x00",
+    b"[tru]",
+    b"[1\x0b]",
+    b"['a']",
+    b"[--1]",
+    b'{"a":"\\ud83d",}',
+    b'{"a":"\\ud83d" "b"}',
+    b'["\\ud83d",]',
+)
+
+
+@pytest.mark.parametrize("data", NOT_JSON)
+def test_what_javascript_refuses_is_refused(data: bytes) -> None:
+    for read in (loads, compact, members, elements):
+        with pytest.raises(BadJson) as refused:
+            read(data)
+        assert refused.value.kind == "notJson"
+
+
+@pytest.mark.parametrize("data", [b'"\xff"', b'"\xed\xa0\x80"', b'{"\xff":1}', b'["\xc3\x28", "\\ud83d"]'])
+def test_utf8_is_checked(data: bytes) -> None:
+    for read in (loads, compact):
+        with pytest.raises(BadJson) as refused:
+            read(data)
+        assert refused.value.kind == "notUtf8"
+
+
+@pytest.mark.parametrize("opening, closing", [(b"[", b"]"), (b'{"a":', b"}"), (b'{"a":[', b"]}")])
+@pytest.mark.parametrize("inside", [b"1", SURROGATE, b'"' + b"[" * 600 + b'"', b'"\\"[[[\\\\"'])
+def test_depth(opening: bytes, closing: bytes, inside: bytes) -> None:
+    steps = 500 // opening.count(b"[") if opening == b"[" else 500 // (opening.count(b"{") + opening.count(b"["))
+    fits = opening * steps + inside + closing * steps
+    assert not too_deep(fits)
+    compact(fits)
+    loads(fits)
+    deeper = b"[" + fits + b"]"
+    assert too_deep(deeper)
+    for read in (loads, compact):
+        with pytest.raises(BadJson) as refused:
+            read(deeper)
+        assert refused.value.kind == "tooDeep"
+
+
+@pytest.mark.parametrize("depth", [5_000, 1_000_000])
+@pytest.mark.parametrize("closed", [True, False])
+def test_very_deep_is_no_crash(depth: int, closed: bool) -> None:
+    data = b"[" * depth + (b"]" * depth if closed else b"")
+    for read in (loads, compact, elements):
+        with pytest.raises(BadJson):
+            read(data)
+    with pytest.raises(BadJson):
+        members(b'{"a":' * depth)
+
+
+def test_a_wide_value_is_not_deep() -> None:
+    assert not too_deep(b"[" + b"[]," * 10_000 + b"[]]")
+    assert not too_deep(b"[" + b'{"a":"\\ud83d"},' * 10_000 + b"[]]")
+
+
+@given(values)
+@settings(max_examples=200, deadline=None)
+def test_dumps_and_loads(value: Any) -> None:
+    raw = dumps(value)
+    assert same(loads(raw), value)
+    assert compact(raw) == raw
+    raw.decode()
+
+
+@given(values, st.sampled_from(["", " ", "\t", "\r\n  "]))
+@settings(max_examples=200, deadline=None)
+def test_compact_takes_white_space_out_and_nothing_else(value: Any, space: str) -> None:
+    raw = dumps(value)
+    loose = json.dumps(value, indent=space, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    assert compact(loose) == raw
+
+
+@given(st.dictionaries(strings, values, max_size=4))
+@settings(max_examples=200, deadline=None)
+def test_members(value: dict[str, Any]) -> None:
+    raw = dumps(value)
+    parts = members(raw)
+    assert list(parts) == list(value)
+    assert all(same(loads(part), value[name]) for name, part in parts.items())
+    assert join(parts) == raw
+
+
+@given(st.lists(values, max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_elements(value: list[Any]) -> None:
+    parts = elements(dumps(value))
+    assert b"[" + b",".join(parts) + b"]" == dumps(value)
+
+
+@given(st.binary(max_size=12) | st.text('{}[]",:\\u01e.-dD8 ', max_size=12).map(str.encode))
+@settings(max_examples=500, deadline=None)
+def test_any_bytes_are_read_as_python_reads_them_or_refused(data: bytes) -> None:
+    """Python's own reader is as strict but for NaN, Infinity, encodings and integers beyond 4,300 digits."""
+    try:
+        expected = json.loads(data.decode(), parse_constant=lambda name: 1 / 0)
+    except (ValueError, ZeroDivisionError):
+        with pytest.raises(BadJson):
+            loads(data)
+        return
+    assert same(loads(data), expected)
+
+
+def test_literals_stay() -> None:
+    raw = b'[1.0,1E5,-0,%s,"\\u0041\\/",{"b":1,"a":2}]' % LONG
+    assert compact(raw) == raw
+    assert compact(raw.replace(b",", b" , ")) == raw
+    with_surrogate = raw[:-1] + b"," + SURROGATE + b"]"
+    assert compact(with_surrogate.replace(b",", b" ,\n")) == with_surrogate
+    assert elements(with_surrogate)[3] == LONG
+
+
+def test_integers_keep_their_digits() -> None:
+    assert loads(LONG) == int(LONG)
+    assert dumps(int(LONG)) == LONG
+    assert loads(b"[%s,%s]" % (LONG, SURROGATE)) == [int(LONG), "\ud83d"]
+    assert loads(b"9" * 5_000) == math.inf
+
+
+def test_numbers_that_are_not_finite() -> None:
+    for raw in (b"[1e999]", b"[-1e999]", b"[" + b"9" * 310 + b"]", b"[1e999," + SURROGATE + b"]", b"9" * 5_000):
+        with pytest.raises(BadJson) as refused:
+            compact(raw)
+        assert refused.value.kind == "notFinite"
+    assert loads(b"[1e999]") == [math.inf]
+    assert elements(b"[1e999]") == [b"1e999"]
+    for value in (math.nan, math.inf):
+        with pytest.raises(ValueError):
+            dumps(value)
+
+
+def test_of_two_members_with_one_name_the_later_counts() -> None:
+    for inside in (b"2", SURROGATE):
+        assert members(b'{"a":1,"b":3,"a":%s}' % inside) == {"a": inside, "b": b"3"}
+
+
+@pytest.mark.parametrize("data", [b"[]", b"1", b'"a"', b"null", SURROGATE, b"[%s]" % SURROGATE])
+def test_members_of_no_object(data: bytes) -> None:
+    with pytest.raises(BadJson):
+        members(data)
+
+
+@pytest.mark.parametrize("data", [b"{}", b"1", b"null", SURROGATE, b'{"a":%s}' % SURROGATE])
+def test_elements_of_no_array(data: bytes) -> None:
+    with pytest.raises(BadJson):
+        elements(data)
+
+
+def test_a_lone_surrogate_is_written_as_its_escape() -> None:
+    assert dumps("x\ud83dé") == "x\\ud83dé".join('""').encode()
+    assert loads(dumps("\ud83d\ude00")) == "😀"
+
+
+def test_a_refusal_names_no_content() -> None:
+    with pytest.raises(BadJson) as refused:
+        loads(b'{"password":"hunter2"')
+    assert "hunter2" not in str(refused.value)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal, and of equal types throughout."""
+    return repr(a) == repr(b) or repr(a).replace("-0.0", "0.0") == repr(b).replace("-0.0", "0.0")
+
+
+def test_the_recursion_limit_is_left_alone() -> None:
+    assert sys.getrecursionlimit() <= 1_000
