@@ -132,6 +132,27 @@ def test_stdio_and_the_blocking_client(tmp_path: Path) -> None:
     assert not Path(f"/proc/{pid}").exists()
 
 
+async def test_tcp_wants_the_token(tmp_path: Path) -> None:
+    argv, environment = daemon_command(
+        *("serve", "--tcp", "127.0.0.1:0", "--sessions-dir", str(tmp_path), "--state-dir", str(tmp_path / "state"))
+    )
+    process = await asyncio.create_subprocess_exec(*argv, env=environment, stderr=asyncio.subprocess.PIPE)
+    try:
+        assert process.stderr is not None
+        while b"listening on tcp" not in (said := await process.stderr.readline()):
+            assert said, "the daemon ended"
+        port = int(said.rsplit(b":", 1)[1])
+        with pytest.raises(ServerError) as caught:
+            await AsyncClient.connect_tcp("127.0.0.1", port, "wrong")
+        assert caught.value.reason == "unauthorized"
+        token = (tmp_path / "state" / "token").read_text().strip()
+        async with await AsyncClient.connect_tcp("127.0.0.1", port, token) as client:
+            assert (await client.daemon_status())["pid"] == process.pid
+    finally:
+        process.terminate()
+        await process.communicate()
+
+
 async def test_catching_up_after_a_kill(tmp_path: Path) -> None:
     async with daemon_in(tmp_path) as daemon, await daemon.connect("editor") as client:
         session = await session_of(client, tmp_path)
