@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_daemon import SILENT, FakeDaemon, Peer, Refused
+from fake_daemon import SILENT, FakeDaemon, Peer, Refused, greeting
 from pi_daemon_client import (
     AsyncClient,
     Backoff,
@@ -184,6 +184,30 @@ async def test_a_daemon_that_shuts_down_is_tried_again(tmp_path: Path) -> None:
         async with await AsyncClient.connect_unix(daemon.path, reconnect=SOON) as client:
             await client.append("s", [], retry=True)
             assert daemon.methods() == ["session/append"] * 2
+
+
+@pytest.mark.parametrize(("reason", "passing"), [("shuttingDown", True), ("overloaded", True), ("unauthorized", False)])
+async def test_a_refused_greeting_is_final_or_not(tmp_path: Path, reason: str, passing: bool) -> None:
+    def refuse_once(peer: Peer, params: Any) -> Any:
+        daemon.handlers["initialize"] = greeting
+        raise Refused(1, reason)
+
+    async with (
+        FakeDaemon(f"{tmp_path}/d") as daemon,
+        await AsyncClient.connect_unix(daemon.path, reconnect=SOON) as client,
+    ):
+        changes: asyncio.Queue[bool] = asyncio.Queue()
+        client.on_connection(changes.put_nowait)
+        daemon.handlers["initialize"] = refuse_once
+        (await daemon.peers.get()).drop()
+        assert await changes.get() is False
+        if passing:
+            await client.rename("s", "n")
+            assert client.connected
+        else:
+            with pytest.raises(ServerError):
+                await client.rename("s", "n")
+            assert not client.connected
 
 
 async def test_without_a_connection_requests_give_up_in_time(tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ from .errors import ClientClosed, ClientError, ConnectionLost, NotConnected, Ser
 _ATTEMPTS = 5
 """How often a request with `retry` is sent. A daemon that dies at it each time is not helped by a sixth."""
 
+_PASSING = ("shuttingDown", "overloaded")
+"""Reasons for which a daemon may refuse a greeting that another one, or the same one later, will take."""
+
 NotificationListener = Callable[[str, dict[str, Any]], None]
 ConnectionListener = Callable[[bool], None]
 
@@ -93,7 +96,8 @@ class AsyncClient(Methods):
 
     @property
     def connected(self) -> bool:
-        return self._ready.is_set()
+        """Whether a request would be sent at once."""
+        return self._error is None and self._connection is not None and self._connection.lost_because is None
 
     async def wait_connected(self) -> None:
         """Raises what ended the client, if it has ended."""
@@ -195,9 +199,10 @@ class AsyncClient(Methods):
         for session_id, params in list(self._opened.requests.items()):
             try:
                 await connection.request("session/open", params)
-            except ServerError:
-                # Gone or damaged meanwhile: whoever uses it is told so then.
-                self._opened.requests.pop(session_id, None)
+            except ServerError as error:
+                # Damaged, say, or held by another daemon: whoever uses it is told so then.
+                if error.reason == "sessionNotFound":
+                    self._opened.requests.pop(session_id, None)
         self._connection = connection
         self._ready.set()
         for watch in list(self._watches):
@@ -236,6 +241,10 @@ class AsyncClient(Methods):
             try:
                 connection = await self._open()
             except Unreachable:
+                continue
+            except ServerError as error:
+                if error.reason not in _PASSING:
+                    raise
                 continue
             try:
                 await self._adopt(connection)
