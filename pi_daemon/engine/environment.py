@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import uuid_utils
 from msgspec import Struct
@@ -32,6 +33,11 @@ class Environment(Struct, frozen=True):
         return iso(self.now_ms())
 
 
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
 def iso(ms: int) -> str:
     """A time in ms since 1970 as JavaScript's `toISOString` writes it."""
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+    return f"{_second(ms // 1000)}.{ms % 1000:03d}Z"

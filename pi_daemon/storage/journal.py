@@ -36,9 +36,13 @@ AT_ONCE_BYTES = 64 * 1024
 """Up to here a batch that needs no fdatasync is written by the caller's own thread. Into the page cache that takes
 7 µs; to hand it to another thread and back takes 140 µs (Linux 6.18, 2 cores)."""
 
-AT_ONCE_SECONDS = 0.002
-"""A write at once that took longer has met a slow disk or a full write-back queue, and the ones of the next
-`SLOW_SECONDS` go to a thread, where they hold up nobody else."""
+AT_ONCE_SECONDS = 0.02
+"""A write at once that took longer has met a slow disk or a full write-back queue (or lost the processor for more
+than a usual time slice, which is 4 ms), and the ones of the next `SLOW_SECONDS` go to a thread."""
+
+JUST_SEEN_SECONDS = 0.0005
+"""An append that comes so soon after a look needs none of its own: what the time between two system calls can hide,
+the stat after the write shows."""
 
 SLOW_SECONDS = 5.0
 """Long enough that a slow disk holds up the caller's thread for a thousandth of the time at most."""
@@ -90,6 +94,7 @@ class FileLog:
         self._unreported = Found()
         self._failed: SessionFailed | None = None
         self._slow_until = 0.0
+        self._seen = -1.0
         # A cancelled waiter doesn't stop the thread that works for it, so calls may overlap after all.
         self._writing = threading.Lock()
         # Held while places are looked up and read, and while a migration moves them.
@@ -116,6 +121,7 @@ class FileLog:
         if self._writing.acquire(blocking=False):
             try:
                 if self._file is None or self._file.unchanged(self._file.stat()):
+                    self._seen = self._files.now()
                     found = self._report()
                     return Foreign(found.heads, found.damage)
             except Replaced:
@@ -177,7 +183,7 @@ class FileLog:
             if sum(map(len, lines)) > AT_ONCE_BYTES:
                 return None
             self._refuse()
-            if not file.unchanged(file.stat()):
+            if started - self._seen > JUST_SEEN_SECONDS and not file.unchanged(file.stat()):
                 return None
             written = self._write(file, lines)
             if self._files.now() - started > AT_ONCE_SECONDS:
