@@ -118,6 +118,21 @@ async def test_progress_reaches_the_one_who_asked(tmp_path: Path) -> None:
         assert [value["kind"] for value in seen] == ["begin", "report", "end"]
 
 
+async def test_a_tree_is_read_again_where_its_pages_are_gone(tmp_path: Path) -> None:
+    pages = iter(["a", None, "b", "c"])
+
+    def tree(peer: Peer, params: Any) -> Any:
+        node = next(pages)
+        if node is None:
+            raise Refused(-32602, "invalidParams", path="cursor")
+        more = {"nextCursor": "x"} if node != "c" else {}
+        return {"nodes": [node], "leafId": "c", "revision": 3, **more}
+
+    async with FakeDaemon(f"{tmp_path}/d") as daemon, await AsyncClient.connect_unix(daemon.path) as client:
+        daemon.handlers["session/tree"] = tree
+        assert await client.whole_tree("s") == {"nodes": ["b", "c"], "leafId": "c", "revision": 3}
+
+
 async def test_requests_of_the_daemon_are_answered_as_unknown(tmp_path: Path) -> None:
     async with FakeDaemon(f"{tmp_path}/d") as daemon, await AsyncClient.connect_unix(daemon.path):
         peer = await daemon.peers.get()

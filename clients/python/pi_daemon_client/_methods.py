@@ -14,6 +14,10 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from . import _types as t
 from ._connection import ProgressCallback
+from .errors import ServerError
+
+_READINGS = 5
+"""How often a tree of many pages is begun. Readers with different filters take the pages from each other."""
 
 
 class Absent(enum.Enum):
@@ -233,16 +237,25 @@ class Methods:
         fold: bool | Absent = ABSENT,
         progress: ProgressCallback | None = None,
     ) -> t.TreeResult:
-        """All pages of the tree, of one revision: where the session changes meanwhile it is read again."""
-        while True:
-            tree = page = await self.tree(session_id, filter=filter, fold=fold, progress=progress)
-            while "nextCursor" in page and page["revision"] == tree["revision"]:
-                page = await self.tree(
-                    session_id, filter=filter, fold=fold, cursor=page["nextCursor"], progress=progress
-                )
-                tree["nodes"] += page["nodes"]
-            if page["revision"] == tree["revision"]:
-                return {"nodes": tree["nodes"], "leafId": tree["leafId"], "revision": tree["revision"]}
+        """All pages of the tree, which are of one revision. Where the daemon has given up the pages meanwhile (it keeps
+        those of the latest reader) they are read again, a few times."""
+        for attempt in range(_READINGS):
+            try:
+                return await self._pages_of_tree(session_id, filter, fold, progress)
+            except ServerError as error:
+                if error.data.get("path") != "cursor" or attempt == _READINGS - 1:
+                    raise
+        raise AssertionError
+
+    async def _pages_of_tree(
+        self, session_id: str, filter: Filter | Absent, fold: bool | Absent, progress: ProgressCallback | None
+    ) -> t.TreeResult:
+        tree = page = await self.tree(session_id, filter=filter, fold=fold, progress=progress)
+        while "nextCursor" in page:
+            cursor = page["nextCursor"]
+            page = await self.tree(session_id, filter=filter, fold=fold, cursor=cursor, progress=progress)
+            tree["nodes"] += page["nodes"]
+        return {"nodes": tree["nodes"], "leafId": tree["leafId"], "revision": tree["revision"]}
 
     async def path(self, session_id: str, *, leaf_id: str | Absent | None = ABSENT) -> t.PathResult:
         params = _given(sessionId=session_id, leafId=leaf_id)

@@ -12,13 +12,22 @@ Json: TypeAlias = Any
 
 
 class ClientInfo(TypedDict):
+    """Who connects.
+
+    `name`: shown to other clients beside what this one changed; at most 100 characters of it.
+    `version`: the client's version.
+    """
+
     name: str
     version: NotRequired[str]
 
 
 class PiDaemonInitialize(TypedDict):
-    """What a client may say beside LSP's own. `token` is wanted on TCP and WebSocket; `summarizer` offers to
-    answer `summarizer/summarize`.
+    """What a client may say beside LSP's own.
+
+    `protocolVersion`: the version that the client was written for; another than the daemon's is refused.
+    `token`: the daemon's token. TCP and WebSocket want it.
+    `summarizer`: offers to answer `summarizer/summarize`.
     """
 
     protocolVersion: NotRequired[int]
@@ -27,11 +36,22 @@ class PiDaemonInitialize(TypedDict):
 
 
 class InitializationOptions(TypedDict):
+    """LSP's place for what a server wants to know.
+
+    `piDaemon`: what this daemon wants to know.
+    """
+
     piDaemon: NotRequired[PiDaemonInitialize | None]
 
 
 class InitializeParams(TypedDict):
-    """LSP's own; the daemon reads these members of it."""
+    """LSP's own; the daemon reads these members of it.
+
+    `processId`: the client's process.
+    `clientInfo`: who connects.
+    `initializationOptions`: this daemon's own.
+    `capabilities`: LSP's client capabilities.
+    """
 
     processId: NotRequired[int | None]
     clientInfo: NotRequired[ClientInfo | None]
@@ -44,7 +64,16 @@ class Empty(TypedDict):
 
 
 class Options(TypedDict):
-    """What a session can be set to. A member that is absent is left as it is; null means the default."""
+    """What a session can be set to. A member that is absent is left as it is; null means the default.
+
+    `contextWindow`: the model's context window in tokens; the daemon can't know it and asks nobody.
+    `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power.
+    Default: `synced`.
+    `autoCompact`: whether the session is compacted without being asked.
+    `summarizer`: the name of the summarizer to use.
+    `reserveTokens`: tokens of the window that are kept free for the answer.
+    `keepRecentTokens`: about how many tokens of the newest messages a compaction keeps.
+    """
 
     contextWindow: NotRequired[int | None]
     durability: NotRequired[Literal["synced", "written"] | None]
@@ -55,8 +84,15 @@ class Options(TypedDict):
 
 
 class CreateParams(TypedDict):
-    """`persist` says when the file is first written: with the first assistant message, the first user or assistant
+    """A new session.
+
+    `cwd`: the directory that its agent works in, absolute.
+    `id`: its id; absent: a new one.
+    `name`: its name.
+    `parentSession`: the file that it comes from.
+    `persist`: when the file is first written: with the first assistant message, the first user or assistant
     message, at once, or never.
+    `options`: what to set it to.
     """
 
     cwd: str
@@ -68,7 +104,14 @@ class CreateParams(TypedDict):
 
 
 class OpenParams(TypedDict):
-    """Exactly one of `sessionId` and `path`."""
+    """A session to open, by exactly one of `sessionId` and `path`.
+
+    `sessionId`: its id.
+    `path`: its file.
+    `recover`: what to do with lines that can't be read: `refuse` the session, or `skip` them.
+    `readOnly`: promise not to append.
+    `options`: what to set it to.
+    """
 
     sessionId: NotRequired[str]
     path: NotRequired[str]
@@ -78,7 +121,17 @@ class OpenParams(TypedDict):
 
 
 class ConfigureParams(TypedDict):
-    """What a session can be set to. A member that is absent is left as it is; null means the default."""
+    """A session, and what it is to be set to. A member that is absent is left as it is; null means the default.
+
+    `contextWindow`: the model's context window in tokens; the daemon can't know it and asks nobody.
+    `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power.
+    Default: `synced`.
+    `autoCompact`: whether the session is compacted without being asked.
+    `summarizer`: the name of the summarizer to use.
+    `reserveTokens`: tokens of the window that are kept free for the answer.
+    `keepRecentTokens`: about how many tokens of the newest messages a compaction keeps.
+    `sessionId`: the session.
+    """
 
     contextWindow: NotRequired[int | None]
     durability: NotRequired[Literal["synced", "written"] | None]
@@ -90,11 +143,22 @@ class ConfigureParams(TypedDict):
 
 
 class SessionParams(TypedDict):
+    """A session.
+
+    `sessionId`: its id.
+    """
+
     sessionId: str
 
 
 class ListParams(TypedDict):
-    """`cwd` keeps to the sessions whose header names it. `limit` is at most 1,000."""
+    """Which sessions.
+
+    `cwd`: those whose agent works there; absent: all.
+    `cursor`: `nextCursor` of the page before.
+    `limit`: at most 1,000.
+    `workDoneToken`: where to report progress.
+    """
 
     cwd: NotRequired[str]
     cursor: NotRequired[str]
@@ -103,8 +167,14 @@ class ListParams(TypedDict):
 
 
 class AppendParams(TypedDict):
-    """`entries` are drafts: an entry without `parentId` and `timestamp`, `id` optional. Several form a chain.
-    `parentId` absent: under the leaf; null: as a root.
+    """Entries to append. Several form a chain, each under the one before.
+
+    `sessionId`: the session.
+    `entries`: drafts, at most `limits.draftsInAppend`. A draft is an entry without `parentId` and `timestamp`.
+    It may bring its `id`: the same id with the same content again is answered as before, so a retry is safe.
+    `parentId`: the entry to append under; null: as a root; absent: under the leaf.
+    `expectedLeafId`: refuse with `leafMoved` where the leaf is another by now. Entries that don't belong to the
+    conversation (label, session_info, usage, custom) or a compaction in between do no harm.
     """
 
     sessionId: str
@@ -114,10 +184,13 @@ class AppendParams(TypedDict):
 
 
 class EntriesParams(TypedDict):
-    """`ids` or `since`, or neither: from the first entry.
+    """Which entries: those of `ids`, those after `since`, or all.
 
-    `since`: the entry after which to begin.
+    `sessionId`: the session.
+    `ids`: the entries wanted; each must be there.
+    `since`: the entry after which to begin, in file order.
     `limit`: at most 10,000, which is also the default.
+    `workDoneToken`: where to report progress.
     """
 
     sessionId: str
@@ -128,7 +201,15 @@ class EntriesParams(TypedDict):
 
 
 class TreeParams(TypedDict):
-    """`fold` joins straight stretches of the tree into their last entry."""
+    """Which nodes.
+
+    `sessionId`: the session.
+    `filter`: `default` shows the conversation, `noTools` leaves out tool results, `userOnly` and `labeledOnly`
+    say it, `all` shows every entry.
+    `fold`: join straight stretches into their last entry.
+    `cursor`: `nextCursor` of the page before.
+    `workDoneToken`: where to report progress.
+    """
 
     sessionId: str
     filter: NotRequired[Literal["all", "default", "labeledOnly", "noTools", "userOnly"]]
@@ -138,13 +219,24 @@ class TreeParams(TypedDict):
 
 
 class PathOfParams(TypedDict):
-    """`leafId` absent: the session's leaf; null: before the first entry."""
+    """Which path.
+
+    `sessionId`: the session.
+    `leafId`: where it ends; absent: at the session's leaf; null: before the first entry.
+    """
 
     sessionId: str
     leafId: NotRequired[str | None]
 
 
 class CompareParams(TypedDict):
+    """Two entries.
+
+    `sessionId`: the session.
+    `a`: one entry.
+    `b`: the other.
+    """
+
     sessionId: str
     a: str
     b: str
@@ -153,9 +245,11 @@ class CompareParams(TypedDict):
 class ContextParams(TypedDict):
     """What to project, and how.
 
+    `sessionId`: the session.
     `leafId`: absent: the session's leaf; null: before the first entry.
-    `format`: `agent`, messages as the agent holds them, or `llm`, as a provider is sent them.
-    `pairing`: `repair` leaves out tool results without a call, and answers calls without a result as aborted.
+    `format`: `agent`: messages as an agent holds them; `llm`: as a provider is sent them.
+    `pairing`: `report` names calls without results and results without calls; `repair` leaves the results out
+    and answers the calls as aborted.
     """
 
     sessionId: str
@@ -165,9 +259,17 @@ class ContextParams(TypedDict):
 
 
 class MoveLeafParams(TypedDict):
-    """`entryId` null: before the first entry. `before` moves to the parent of a user or custom message and gives
-    its text as `editorText`. `summary` appends a branch summary with that text at the target. `label` labels
-    the summary if there is one, else the target.
+    """Where to go on from.
+
+    `sessionId`: the session.
+    `entryId`: the entry to go to; null: before the first.
+    `position`: `at` the entry, or `before`: to the parent of a user or custom message, whose text comes back as
+    `editorText`.
+    `summarize`: have the branch that is left summarized.
+    `instructions`: for the summarizer.
+    `summary`: a summary of the branch that is left, made by the client; it is appended at the target.
+    `label`: labels the summary if there is one, else the target.
+    `expectedLeafId`: refuse with `leafMoved` where the leaf is another by now.
     """
 
     sessionId: str
@@ -181,8 +283,14 @@ class MoveLeafParams(TypedDict):
 
 
 class ForkParams(TypedDict):
-    """`path` copies the path to `entryId` (the leaf, if absent), `tree` every line. `before` forks before a user
-    or custom message and gives its text as `editorText`.
+    """A new session from a part of another.
+
+    `sessionId`: the session to fork.
+    `entryId`: where the path ends; absent: at the leaf.
+    `position`: `at` the entry, or `before` a user or custom message, whose text comes back as `editorText`.
+    `scope`: `path` copies the path to the entry, `tree` every line.
+    `cwd`: where the new session's agent works; absent: where the old one's does.
+    `id`: the new session's id; absent: a new one.
     """
 
     sessionId: str
@@ -194,7 +302,12 @@ class ForkParams(TypedDict):
 
 
 class LabelParams(TypedDict):
-    """null or an empty `label` clears."""
+    """What to call an entry.
+
+    `sessionId`: the session.
+    `entryId`: the entry.
+    `label`: its label; null or empty clears it.
+    """
 
     sessionId: str
     entryId: str
@@ -202,18 +315,32 @@ class LabelParams(TypedDict):
 
 
 class RenameParams(TypedDict):
-    """An empty `name` clears."""
+    """What to call a session.
+
+    `sessionId`: the session.
+    `name`: its name; empty clears it.
+    """
 
     sessionId: str
     name: str
 
 
 class Replacement(TypedDict):
+    """What stands for an entry in the context.
+
+    `content`: a string, or an array of content parts.
+    """
+
     content: Json
 
 
 class EditContextParams(TypedDict):
-    """`replacement` null omits the target from the context, from here on, on this path."""
+    """What an entry contributes to the context from here on, on this path.
+
+    `sessionId`: the session.
+    `targetId`: the entry.
+    `replacement`: what stands for it; null: nothing does.
+    """
 
     sessionId: str
     targetId: str
@@ -221,27 +348,55 @@ class EditContextParams(TypedDict):
 
 
 class PathParams(TypedDict):
+    """A file.
+
+    `path`: the session file, absolute.
+    """
+
     path: str
 
 
 class SubscribeSince(TypedDict):
+    """What a client knows of a session.
+
+    `instanceId`: the loading that it saw.
+    `revision`: the last revision that it saw.
+    """
+
     instanceId: str
     revision: int
 
 
 class SubscribeParams(TypedDict):
+    """What to hear of.
+
+    `sessionId`: the session.
+    `since`: what the client knows already; what it missed is replayed.
+    """
+
     sessionId: str
     since: NotRequired[SubscribeSince]
 
 
 class StopParams(TypedDict):
-    """`drain`: let running requests finish and write sessions that are not written yet."""
+    """How to stop.
+
+    `drain`: let running requests finish, and write sessions that are not written yet.
+    """
 
     drain: NotRequired[bool]
 
 
 class PiDaemonCapabilities(TypedDict):
-    """`limits` are in the unit of their name; `features` name what this daemon can do (absent: it can't)."""
+    """What the daemon is and can do.
+
+    `protocolVersion`: the version of this protocol.
+    `daemonId`: names the process; another id is another process, with nothing of the old one's subscriptions.
+    `clientId`: names this connection, as in `origin`.
+    `features`: what this daemon can do, by name; absent: it can't.
+    `limits`: the caps in force, each in the unit of its name.
+    `sessionsDir`: where sessions lie.
+    """
 
     protocolVersion: int
     daemonId: str
@@ -252,32 +407,68 @@ class PiDaemonCapabilities(TypedDict):
 
 
 class Experimental(TypedDict):
+    """LSP's place for what isn't LSP's.
+
+    `piDaemon`: this daemon's own.
+    """
+
     piDaemon: PiDaemonCapabilities
 
 
 class ServerCapabilities(TypedDict):
+    """LSP's server capabilities, as far as there are any.
+
+    `experimental`: what isn't LSP's.
+    """
+
     experimental: Experimental
 
 
 class ServerInfo(TypedDict):
+    """Who answers.
+
+    `name`: `pi-daemon`.
+    `version`: the daemon's version.
+    """
+
     name: str
     version: str
 
 
 class InitializeResult(TypedDict):
+    """LSP's own.
+
+    `capabilities`: what can be asked for.
+    `serverInfo`: who answers.
+    """
+
     capabilities: ServerCapabilities
     serverInfo: ServerInfo
 
 
 class Model(TypedDict):
-    """The model that the path has selected."""
+    """A model, as a path has selected it.
+
+    `provider`: the provider's name in the session file.
+    `modelId`: the model's name there.
+    """
 
     provider: str
     modelId: str
 
 
 class DamageInfo(TypedDict):
-    """One thing that is wrong with a session file. `line` counts from 1; `offset` and `length` are bytes."""
+    """One thing that is wrong with a session file.
+
+    `kind`: a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end:
+    `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`,
+    `byteOrderMark`, `unversioned`, `newerVersion`, `noHeader`, `empty`.
+    `message`: the same in words.
+    `line`: the line, counted from 1.
+    `offset`: where the line begins, in bytes.
+    `length`: the line's length in bytes.
+    `entryIds`: the entries concerned: themselves, or those that lost an ancestor.
+    """
 
     kind: str
     message: str
@@ -290,9 +481,23 @@ class DamageInfo(TypedDict):
 class SessionState(TypedDict):
     """An open session as it is now.
 
-    `path` is null while `persisted` is false. `name` is null without a name. `contextTokens` is an estimate
-    until the next valid usage. `readOnly` is why nothing can be appended, or false. `instanceId` names this
-    loading of the session; `revision` counts its changes. `editorText` only after a fork before a user message.
+    `sessionId`: its id.
+    `path`: its file; null while `persisted` is false.
+    `cwd`: the directory that its agent works in.
+    `name`: null without one.
+    `parentSession`: the file that it was forked from.
+    `leafId`: where the next entry is appended; null: before the first.
+    `revision`: counts the changes of state since it was loaded, moves of the leaf included.
+    `instanceId`: names this loading of the session: each load, reload or replacement is a new one.
+    `entryCount`: how many entries it has.
+    `model`: the model that the path has selected.
+    `thinkingLevel`: the level that the path has selected.
+    `contextTokens`: the size of the context; an estimate until the next valid usage.
+    `persisted`: whether it is in a file.
+    `readOnly`: why nothing can be appended, or false.
+    `options`: what it is set to.
+    `damage`: what is wrong with its file.
+    `editorText`: the text of the message before which it was forked.
     """
 
     sessionId: str
@@ -315,8 +520,20 @@ class SessionState(TypedDict):
 
 
 class SessionInfo(TypedDict):
-    """A session in a list. `modified` is the time of the last user or assistant message; times are ISO 8601 with
-    milliseconds and Z; `size` is in bytes.
+    """A session in a list. Times are ISO 8601 with milliseconds and Z.
+
+    `sessionId`: its id.
+    `path`: its file; null while it has none.
+    `cwd`: the directory that its agent works in.
+    `name`: null without one.
+    `parentSession`: the file that it was forked from.
+    `created`: when it began.
+    `modified`: the time of its last user or assistant message.
+    `messageCount`: how many messages it has.
+    `firstMessage`: the text of the first user message.
+    `size`: of the file, in bytes.
+    `open`: whether the daemon has it open.
+    `persisted`: whether it is in a file.
     """
 
     sessionId: str
@@ -334,25 +551,49 @@ class SessionInfo(TypedDict):
 
 
 class ListResult(TypedDict):
+    """Sessions, newest activity first.
+
+    `sessions`: one page of them.
+    `nextCursor`: where there is more.
+    """
+
     sessions: list[SessionInfo]
     nextCursor: NotRequired[str]
 
 
 class DeleteResult(TypedDict):
-    """`trashedTo` where the system tells it."""
+    """The session is gone.
+
+    `trashedTo`: where its file went, if the system tells.
+    """
 
     trashedTo: NotRequired[str]
 
 
 class AppendedEntry(TypedDict):
+    """What the daemon gave a draft.
+
+    `id`: its id.
+    `parentId`: the entry that it hangs under.
+    `timestamp`: when it was appended.
+    """
+
     id: str
     parentId: str | None
     timestamp: str
 
 
 class AppendResult(TypedDict):
-    """`raced`: another process had written to the file before these entries. `shouldCompact` is null while no
-    context window is known.
+    """The entries are in the session.
+
+    `entries`: what each draft was given, in their order.
+    `leafId`: the last of them.
+    `revision`: the session's revision with them.
+    `durability`: what is promised for them: `memory` (not on disk yet), `written` (survives kill −9) or
+    `synced` (survives a loss of power).
+    `raced`: true where another process had written to the file before them.
+    `contextTokens`: the size of the context at the leaf; an estimate until the next valid usage.
+    `shouldCompact`: whether it is time to; null while no context window is known.
     """
 
     entries: list[AppendedEntry]
@@ -365,7 +606,13 @@ class AppendResult(TypedDict):
 
 
 class EntriesResult(TypedDict):
-    """In file order. `nextSince` where there is more."""
+    """Entries in file order.
+
+    `entries`: each as it is stored, byte for byte.
+    `leafId`: the leaf now.
+    `revision`: the revision that this shows.
+    `nextSince`: where there is more: what to give as `since` for it.
+    """
 
     entries: list[Json]
     leafId: str | None
@@ -374,9 +621,18 @@ class EntriesResult(TypedDict):
 
 
 class TreeNode(TypedDict):
-    """One entry as a tree shows it. `preview` is at most 120 characters of text: never images, thinking or whole
-    arguments. `role` only for messages, `label` only where there is one. `childCount` counts what the filter
-    shows. `run`: with `fold`, how many entries this straight stretch stands for.
+    """One entry as a tree shows it.
+
+    `id`: the entry's id.
+    `parentId`: the entry that it hangs under. In a filtered tree that is the nearest one shown.
+    `type`: the entry's kind.
+    `role`: the message's role, for messages.
+    `preview`: at most 120 characters of text: never images, thinking or whole arguments.
+    `label`: the label that the entry bears now.
+    `timestamp`: the entry's own, as stored.
+    `childCount`: how many of its children are shown.
+    `onPath`: whether it lies on the path to the leaf.
+    `run`: with `fold`, how many entries a straight stretch stands for.
     """
 
     id: str
@@ -392,8 +648,13 @@ class TreeNode(TypedDict):
 
 
 class TreeResult(TypedDict):
-    """Flat: parents before their children, siblings by time. A hidden entry's children hang under its nearest
+    """The tree as a flat list.
+
+    `nodes`: parents before their children, siblings by time. A hidden entry's children hang under its nearest
     visible ancestor.
+    `leafId`: the leaf now.
+    `revision`: the revision that this shows.
+    `nextCursor`: where there is more.
     """
 
     nodes: list[TreeNode]
@@ -403,12 +664,23 @@ class TreeResult(TypedDict):
 
 
 class PathResult(TypedDict):
+    """A path.
+
+    `entryIds`: root first.
+    `leafId`: where it ends.
+    """
+
     entryIds: list[str]
     leafId: str | None
 
 
 class CompareResult(TypedDict):
-    """`a` and `b`: the entries of each path after the common ancestor, root first."""
+    """Where two paths part.
+
+    `ancestorId`: the last entry that both have; null where they have none.
+    `a`: the entries of the one path after it, root first.
+    `b`: those of the other.
+    """
 
     ancestorId: str | None
     a: list[str]
@@ -416,7 +688,12 @@ class CompareResult(TypedDict):
 
 
 class Problem(TypedDict):
-    """`resultWithoutCall` or `callWithoutResult`: a provider would refuse this request."""
+    """Something for which a provider would refuse the request.
+
+    `kind`: a tool result without its call, or a call without its result.
+    `entryId`: the entry that has it.
+    `toolCallId`: the call's id.
+    """
 
     kind: Literal["callWithoutResult", "resultWithoutCall"]
     entryId: str
@@ -424,7 +701,17 @@ class Problem(TypedDict):
 
 
 class ContextResult(TypedDict):
-    """`sources[i]` is the entry that `messages[i]` comes from."""
+    """What the model sees at a leaf.
+
+    `messages`: as they are stored, wherever the projection neither makes nor changes them.
+    `sources`: `sources[i]` is the entry that `messages[i]` comes from.
+    `model`: the model that the path has selected.
+    `thinkingLevel`: the level that the path has selected.
+    `tokens`: the context's size; an estimate until the next valid usage.
+    `compactionId`: the compaction that the context begins with.
+    `leafId`: the leaf that it belongs to.
+    `problems`: what a provider would refuse; with `repair` what was repaired.
+    """
 
     messages: list[Json]
     sources: list[str]
@@ -437,6 +724,15 @@ class ContextResult(TypedDict):
 
 
 class MoveLeafResult(TypedDict):
+    """The leaf was moved.
+
+    `leafId`: where it is.
+    `previousLeafId`: where it was.
+    `summaryEntryId`: the summary that was appended.
+    `editorText`: the text of the message before which the leaf is now.
+    `revision`: the session's revision with it.
+    """
+
     leafId: str | None
     previousLeafId: str | None
     summaryEntryId: NotRequired[str]
@@ -445,12 +741,25 @@ class MoveLeafResult(TypedDict):
 
 
 class ChangeResult(TypedDict):
+    """An entry was appended for the change.
+
+    `entryId`: that entry.
+    `revision`: the session's revision with it.
+    """
+
     entryId: str
     revision: int
 
 
 class TokenTotals(TypedDict):
-    """Sums over the assistant messages of the file."""
+    """Sums over the assistant messages of the file.
+
+    `input`: tokens sent.
+    `output`: tokens made.
+    `cacheRead`: tokens read from the provider's cache.
+    `cacheWrite`: tokens written to it.
+    `cost`: in the currency that the agent counts in.
+    """
 
     input: float
     output: float
@@ -460,7 +769,19 @@ class TokenTotals(TypedDict):
 
 
 class StatsResult(TypedDict):
-    """`contextShare` is context_tokens over the context window, null while the window is unknown."""
+    """What a session amounts to.
+
+    `sessionId`: the session.
+    `entryCount`: how many entries it has.
+    `messageCount`: how many of them are messages.
+    `messagesByRole`: the same by role.
+    `toolCalls`: how many tools were called.
+    `tokens`: sums over all branches.
+    `contextTokens`: the size of the context at the leaf.
+    `contextWindow`: what the session is set to; null: unknown.
+    `contextShare`: `contextTokens` over `contextWindow`; null while that is unknown.
+    `revision`: the revision that this shows.
+    """
 
     sessionId: str
     entryCount: int
@@ -475,7 +796,14 @@ class StatsResult(TypedDict):
 
 
 class CheckResult(TypedDict):
-    """`opens` is false where session/open would refuse without `recover: "skip"`."""
+    """What a check found.
+
+    `path`: the file.
+    `sessionId`: the id in its header.
+    `entryCount`: how many entries can be read.
+    `opens`: false where `session/open` would refuse without `recover: "skip"`.
+    `damage`: what is wrong.
+    """
 
     path: str
     sessionId: str | None
@@ -485,7 +813,13 @@ class CheckResult(TypedDict):
 
 
 class RepairResult(TypedDict):
-    """`originalKeptAt` is null where nothing had to be repaired and nothing was written."""
+    """What a repair did.
+
+    `path`: the file.
+    `originalKeptAt`: where the file as it was is kept; null where nothing had to be repaired and nothing was
+    written.
+    `dropped`: what was left out.
+    """
 
     path: str
     originalKeptAt: str | None
@@ -493,8 +827,13 @@ class RepairResult(TypedDict):
 
 
 class SubscribeResult(TypedDict):
-    """`fresh`: what lies between can't be replayed, read the session anew. Otherwise `events` are the
-    notifications that were missed, `{method, params}`, oldest first.
+    """From here on every revision is told, once and in order.
+
+    `instanceId`: this loading of the session.
+    `revision`: the revision as of now.
+    `leafId`: the leaf as of now.
+    `fresh`: what lies between can't be replayed: read the session anew.
+    `events`: the notifications that were missed, `{method, params}`, oldest first.
     """
 
     instanceId: str
@@ -505,11 +844,25 @@ class SubscribeResult(TypedDict):
 
 
 class UnsubscribeResult(TypedDict):
+    """What there was to end.
+
+    `status`: `notOpen`: the session isn't even open.
+    """
+
     status: Literal["notOpen", "notSubscribed", "unsubscribed"]
 
 
 class ClientStatus(TypedDict):
-    """`queued` counts messages not yet taken by the client, `queuedBytes` their bytes."""
+    """One connection.
+
+    `clientId`: its id.
+    `name`: what it calls itself.
+    `transport`: `stdio`, `unix`, `tcp` or `websocket`.
+    `requests`: how many are in flight.
+    `queued`: messages that the client hasn't taken yet.
+    `queuedBytes`: their bytes.
+    `resyncs`: how often notifications had to be left out.
+    """
 
     clientId: str
     name: str
@@ -521,6 +874,17 @@ class ClientStatus(TypedDict):
 
 
 class OpenSessionStatus(TypedDict):
+    """One open session.
+
+    `sessionId`: its id.
+    `path`: its file; null while it has none.
+    `revision`: its revision.
+    `entryCount`: how many entries it has.
+    `subscribers`: how many clients hear of it.
+    `queued`: changes that wait for its writer.
+    `persisted`: whether it is in a file.
+    """
+
     sessionId: str
     path: str | None
     revision: int
@@ -531,7 +895,19 @@ class OpenSessionStatus(TypedDict):
 
 
 class StatusResult(TypedDict):
-    """`uptime` is in seconds, `memory` the resident bytes of the process."""
+    """What the daemon is doing.
+
+    `version`: the daemon's version.
+    `protocolVersion`: the version of this protocol.
+    `daemonId`: names the process.
+    `pid`: its process id.
+    `uptime`: in seconds.
+    `sessionsDir`: where sessions lie.
+    `transports`: where it listens.
+    `clients`: who is connected.
+    `sessions`: what is open.
+    `memory`: resident bytes of the process.
+    """
 
     version: str
     protocolVersion: int
@@ -546,13 +922,28 @@ class StatusResult(TypedDict):
 
 
 class Origin(TypedDict):
-    """The client that caused a change."""
+    """The client that caused a change.
+
+    `clientId`: the id that the daemon gave the client in `initialize`.
+    `name`: what the client calls itself.
+    """
 
     clientId: str
     name: str
 
 
 class LeafChanged(TypedDict):
+    """The leaf is another.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `leafId`: where it is.
+    `previousLeafId`: where it was.
+    `cause`: what moved it.
+    """
+
     sessionId: str
     instanceId: str
     revision: int
@@ -563,6 +954,16 @@ class LeafChanged(TypedDict):
 
 
 class Appended(TypedDict):
+    """Entries were appended.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `entries`: each as a tree shows it, in file order.
+    `cause`: what appended them.
+    """
+
     sessionId: str
     instanceId: str
     revision: int
@@ -572,7 +973,19 @@ class Appended(TypedDict):
 
 
 class Compacted(TypedDict):
-    """`tokensAfter` is an estimate, null where another process appended the compaction."""
+    """A compaction was appended.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `entryId`: the compaction.
+    `firstKeptEntryId`: the first entry that the context keeps.
+    `tokensBefore`: the context's size before.
+    `tokensAfter`: an estimate of its size now; null where another process appended the compaction.
+    `retention`: what the summary kept of the facts.
+    `cause`: what appended it.
+    """
 
     sessionId: str
     instanceId: str
@@ -587,6 +1000,17 @@ class Compacted(TypedDict):
 
 
 class LabelChanged(TypedDict):
+    """An entry's label was set or cleared.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `targetId`: the entry.
+    `label`: its label; null: cleared.
+    `entryId`: the entry that says so.
+    """
+
     sessionId: str
     instanceId: str
     revision: int
@@ -597,6 +1021,16 @@ class LabelChanged(TypedDict):
 
 
 class Renamed(TypedDict):
+    """The session's name was set or cleared.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `name`: its name; null: cleared.
+    `entryId`: the entry that says so.
+    """
+
     sessionId: str
     instanceId: str
     revision: int
@@ -606,7 +1040,14 @@ class Renamed(TypedDict):
 
 
 class Replaced(TypedDict):
-    """The file isn't the one that was open: `instanceId` is the new one. Subscribe again."""
+    """The file isn't the one that was open, and `instanceId` is a new one. Subscribe again.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `reason`: what happened to it.
+    """
 
     sessionId: str
     instanceId: str
@@ -616,7 +1057,15 @@ class Replaced(TypedDict):
 
 
 class Damaged(TypedDict):
-    """`lost`: ids of entries that were acknowledged and are not in the file any more."""
+    """Damage was found.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `damage`: what is wrong.
+    `lost`: ids of entries that were acknowledged and are not in the file any more.
+    """
 
     sessionId: str
     instanceId: str
@@ -627,7 +1076,15 @@ class Damaged(TypedDict):
 
 
 class Failed(TypedDict):
-    """The session takes no more appends. `errno` is its name, such as EIO."""
+    """The session takes no more appends.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `reason`: what failed.
+    `errno`: the system's name for it, such as EIO.
+    """
 
     sessionId: str
     instanceId: str
@@ -638,6 +1095,15 @@ class Failed(TypedDict):
 
 
 class Deleted(TypedDict):
+    """The session was deleted.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `trashedTo`: where its file went, if the system tells.
+    """
+
     sessionId: str
     instanceId: str
     revision: int
@@ -646,7 +1112,12 @@ class Deleted(TypedDict):
 
 
 class Resync(TypedDict):
-    """Notifications were left out because the client did not read. Subscribe again, then `session/entries`."""
+    """Notifications were left out because the client did not read. Subscribe again, then `session/entries`.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: its revision now.
+    """
 
     sessionId: str
     instanceId: str
@@ -654,7 +1125,13 @@ class Resync(TypedDict):
 
 
 class ProgressValue(TypedDict):
-    """LSP's work done progress. `percentage` is 0 to 100."""
+    """LSP's work done progress.
+
+    `kind`: `begin`, `report` or `end`.
+    `title`: the method, at the beginning.
+    `message`: what is being done.
+    `percentage`: 0 to 100.
+    """
 
     kind: str
     title: NotRequired[str]
@@ -663,5 +1140,11 @@ class ProgressValue(TypedDict):
 
 
 class Progress(TypedDict):
+    """How far a request has come.
+
+    `token`: the request's `workDoneToken`.
+    `value`: how far.
+    """
+
     token: str | int
     value: ProgressValue
