@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -66,12 +65,12 @@ class Catalogue:
     def __init__(self, files: Files, layout: Layout) -> None:
         self._files = files
         self._layout = layout
-        self._headers: dict[Path, tuple[Identity, Header | None]] = {}
-        self._summaries: dict[Path, _Summed] = {}
+        self._headers: dict[str, tuple[Identity, Header | None]] = {}
+        self._summaries: dict[str, _Summed] = {}
         # A second listing at the same time finds what the first has read.
         self._listing = threading.Lock()
 
-    def header(self, path: Path) -> Header | None:
+    def header(self, path: str) -> Header | None:
         """The file's header; None where it has none or can't be read."""
         try:
             state = self._files.stat(path)
@@ -88,12 +87,16 @@ class Catalogue:
         self._headers[path] = identity(state), header
         return header
 
-    def with_id(self, session_id: str, paths: Iterable[Path] | None = None) -> Iterator[Path]:
-        """The files whose header has that id, of `paths` or of all."""
-        for path in self._layout.session_files(self._files) if paths is None else paths:
-            header = self.header(path)
-            if header is not None and header.id == session_id:
-                yield path
+    def with_id(self, session_id: str, paths: Iterable[str]) -> list[str]:
+        """Those of `paths` whose header has that id."""
+        return [path for path in paths if _has_id(self.header(path), session_id)]
+
+    def find(self, session_id: str) -> list[str]:
+        """Every file whose header has that id."""
+        paths = list(self._layout.session_files(self._files))
+        # A header hardly ever changes, so only those are asked for again that are new, or said to be it.
+        likely = [path for path in paths if (known := self._headers.get(path)) is None or _has_id(known[1], session_id)]
+        return self.with_id(session_id, likely) or self.with_id(session_id, paths)
 
     def summaries(
         self, cwd: str | None, progress: Callable[[int, int], None], stop: threading.Event
@@ -116,7 +119,7 @@ class Catalogue:
                 progress(done, len(paths))
         return newest_first(found)
 
-    def _summary(self, path: Path) -> SessionSummary | None:
+    def _summary(self, path: str) -> SessionSummary | None:
         try:
             state = self._files.stat(path)
             known = self._summaries.get(path)
@@ -135,7 +138,7 @@ class Catalogue:
         except OSError:
             return None
         known.identity = identity(state)
-        known.made = summary.made(SessionRef(header.id, str(path)), state.st_size, state.st_mtime_ns / 1e6)
+        known.made = summary.made(SessionRef(header.id, path), state.st_size, state.st_mtime_ns / 1e6)
         self._summaries[path] = known
         return known.made
 
@@ -155,6 +158,10 @@ class Catalogue:
             known.end = start + len(block)
             known.mark = block[-MARK:] if len(block) >= MARK else mark_before(self._files, fd, known.end)
         return known.summary
+
+
+def _has_id(header: Header | None, session_id: str) -> bool:
+    return header is not None and header.id == session_id
 
 
 def _is_cwd(header: Header | None, cwd: str) -> bool:

@@ -142,10 +142,9 @@ class FileRepository:
         path = folder / file_name(header)
         reservation = reserve(self._files, self._lock_dir, folder, header.id)
         try:
-            there = [Path(found) for found in folder_files(self._files, folder, [folder])]
-            if any(found.name.endswith(f"_{header.id}{SUFFIX}") for found in there) or any(
-                self._catalogue.with_id(header.id, there)
-            ):
+            there = list(folder_files(self._files, folder, [folder]))
+            named = any(found.endswith(f"_{header.id}{SUFFIX}") for found in there)
+            if named or self._catalogue.with_id(header.id, there):
                 raise SessionExists(f"there is a session {header.id}; choose another id")
         except BaseException:
             reservation.release()
@@ -155,21 +154,21 @@ class FileRepository:
     # Sessions that are there
 
     def _find(self, session_id: str) -> SessionRef:
-        paths = list(self._catalogue.with_id(session_id))
+        paths = self._catalogue.find(session_id)
         if not paths:
             raise SessionNotFound(f"there is no session {session_id}")
         if len(paths) > 1:
             raise AmbiguousSession(
                 f"{len(paths)} files carry the id {session_id}; open one by its path, or delete the other",
-                paths=sorted(map(str, paths)),
+                paths=sorted(paths),
             )
-        return SessionRef(session_id, str(paths[0]))
+        return SessionRef(session_id, paths[0])
 
     def _ref(self, path: str) -> SessionRef:
         real = self.layout.contained(self._files, path)
         with finding(real):
             self._files.stat(real)
-        header = self._catalogue.header(real)
+        header = self._catalogue.header(str(real))
         if header is None:  # too far down for a look, or there is none
             with scanned(self._files, real) as (_, found):
                 header = header_of(real, found)

@@ -76,7 +76,7 @@ class Layout(Struct, frozen=True):
                     roots.append(target)
         return roots
 
-    def session_files(self, files: Files) -> Iterator[Path]:
+    def session_files(self, files: Files) -> Iterator[str]:
         """The real path of each `.jsonl` file that lies in the sessions directory or in a folder
         directly below it, each once. Folders that can't be read are left out, links that lead
         out of the roots too."""
@@ -90,7 +90,7 @@ class Layout(Struct, frozen=True):
             for path in folder_files(files, folder, roots):
                 if path not in seen:
                     seen.add(path)
-                    yield Path(path)
+                    yield path
 
     def contained(self, files: Files, path: str) -> Path:
         """The real path of `path`. Raises OutsideRoot where that isn't below a root, InvalidParams where

@@ -20,17 +20,38 @@ SHOWN = 200
 """Code points of the first message that a listing shows."""
 
 
-class _Message(Struct, gc=False):
-    role: str = ""
+class _Message(Struct, tag_field="role", gc=False):
     timestamp: float | None = None
+
+
+class _User(_Message, tag="user", gc=False):
     content: Raw = Raw()
+
+
+class _Assistant(_Message, tag="assistant", gc=False):
+    content: Raw = Raw()
+
+
+class _Other(Struct, tag_field="role", gc=False): ...
+
+
+class _ToolResult(_Other, tag="toolResult", gc=False): ...
+
+
+class _System(_Other, tag="system", gc=False): ...
+
+
+class _Shell(_Other, tag="bashExecution", gc=False): ...
+
+
+class _Custom(_Other, tag="custom", gc=False): ...
 
 
 class _Line(Struct, gc=False):
     type: str
     timestamp: str = ""
     name: str | None = None
-    message: _Message | None = None
+    message: _User | _Assistant | _ToolResult | _System | _Shell | _Custom | None = None
 
 
 _decode_lines = msgspec.json.Decoder(_Line).decode_lines
@@ -52,31 +73,30 @@ class Summary:
             lines = _decode_lines(block)
         except (msgspec.DecodeError, RecursionError):
             lines = []
-        # decode_lines takes two values on a line and one over two lines; so many line borders mean that it didn't.
-        if lines and block.startswith(b"{") and block.count(b"}\n{") == len(lines) - 1 == block.count(b"\n", 0, -1):
+        if lines and _one_each(block, len(lines)):
             self._read_lines(lines)
         else:
             for line in block.split(b"\n"):
                 self._read_line(line)
 
     def _read_lines(self, lines: list[_Line]) -> None:
+        messages = 0
         for line in lines:
             message = line.message
-            if message is not None and line.type == "message":
-                self._messages += 1
-                role = message.role
-                if (role == "user" or role == "assistant") and message.content:
-                    at = message.timestamp
-                    if at is None:
-                        at = to_ms(line.timestamp) or 0.0
-                    if at > self._active:
-                        self._active = at
-                    if role == "user" and self._first is None:
-                        self._first = _text(_value(bytes(message.content)))
+            if line.type == "message":
+                messages += 1
+                if isinstance(message, _Other) or message is None or not message.content:
+                    continue
+                at = message.timestamp
+                if at is None:
+                    at = to_ms(line.timestamp) or 0.0
+                if at > self._active:
+                    self._active = at
+                if self._first is None and message.__class__ is _User:
+                    self._first = _text(_value(bytes(message.content)))
             elif line.type == "session_info":
                 self._name = (line.name or "").strip(JS_SPACE) or None
-            elif line.type == "message":
-                self._messages += 1
+        self._messages += messages
 
     def _read_line(self, line: bytes) -> None:
         value = _value(line)
@@ -117,6 +137,22 @@ class Summary:
 
 def newest_first(summaries: list[SessionSummary]) -> list[SessionSummary]:
     return sorted(summaries, key=lambda summary: (summary.modified, summary.ref.session_id), reverse=True)
+
+
+def _one_each(block: bytes, count: int) -> bool:
+    """Whether `count` objects lie one on each line. decode_lines takes two on a line and one over two lines, but no
+    object crosses the end of a line where each line begins and ends with a brace."""
+    start, size = 0, len(block)
+    for _ in range(count):
+        if start >= size or block[start] != 0x7B:
+            return False
+        end = block.find(b"\n", start)
+        if end < 0:
+            end = size
+        if block[end - 1] != 0x7D:
+            return False
+        start = end + 1
+    return start >= size
 
 
 def _value(data: bytes) -> Any:

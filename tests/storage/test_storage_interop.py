@@ -276,7 +276,9 @@ LISTED: dict[str, list[bytes]] = {
     "assistant first": [
         HEADER,
         message("a", None, message={"role": "assistant", "content": [{"type": "text", "text": "x"}], "timestamp": 5}),
-        message("b", "a", message={"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "in parts"}]}),
+        message(
+            "b", "a", message={"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "in parts"}]}
+        ),
         message("c", "b", message={"role": "toolResult", "content": [], "timestamp": 9e12}),
         message("d", "c", message={"role": "user", "content": "later", "timestamp": 4}),
     ],
@@ -341,4 +343,8 @@ async def test_we_list_what_an_odd_message_hides_from_pi(place: Place, pi: Pi) -
     }.items():
         place.put([HEADER, A, odd, C], f"{name}.jsonl")
     assert pi("listAll", dir=place.folder) == []
-    assert [summary.message_count for summary in await place.repository().list(None)] in ([3, 3, 2], [3, 2, 3], [2, 3, 3])
+    assert [summary.message_count for summary in await place.repository().list(None)] in (
+        [3, 3, 2],
+        [3, 2, 3],
+        [2, 3, 3],
+    )

@@ -7,9 +7,13 @@ import os
 import threading
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pi_daemon.storage.catalogue import read_header
 from pi_daemon.storage.files import FileRepository
+from pi_daemon.storage.protocols import SessionRef
+from pi_daemon.storage.summary import Summary
 from pi_daemon.storage.system import READ, Files
 from tests.storage.support import CWD, HEADER, TIME, FaultyFiles, Place, chain, dump, header, message
 
@@ -142,3 +146,38 @@ async def test_the_header_is_looked_for_in_bounds(place: Place) -> None:
     assert (await place.repository().ref(str(path))).session_id == "s2"
     _, log = await place.repository().open(place.ref(path, "s2"))
     await log.close()
+
+
+PIECES = [
+    A,
+    b"{}",
+    b'{"type":"session_info","name":" n "}',
+    b'{"type":"session_info","name":7}',
+    b'{"type":"session_info"}',
+    b'{"type":"message","message":{"role":"assistant","content":"x","timestamp":5.5}}',
+    b'{"type":"message","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":[]}}',
+    b'{"type":"message","message":{"role":"user","content":[{"type":"text","text":"\\ud83d"}],"timestamp":null}}',
+    b'{"type":"message","message":{"role":"unheard of","content":"x"}}',
+    b'{"type":"message","message":{"content":"\xff","role":"user"}}',
+    b'{"type":"message","message":7}',
+    b'{"type":"message"}',
+    b'{"type":',
+    b'"message","message":null}',
+    b"[{",
+    b"}",
+    b"",
+    b" ",
+    b"\r",
+    b"\0",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=2).map(b"".join), max_size=8), st.booleans())
+def test_a_block_at_once_reads_as_its_lines_do(lines: list[bytes], ends: bool) -> None:
+    whole, by_lines = Summary(header()), Summary(header())
+    whole.read(b"\n".join(lines) + b"\n" * ends)
+    for line in lines:
+        by_lines._read_line(line)
+    ref = SessionRef("s1", "")
+    assert whole.made(ref, 0, 0) == by_lines.made(ref, 0, 0)

@@ -31,7 +31,14 @@ def old_message(text: str, role: str = "user") -> bytes:
 COMPACTION = dump(
     {"type": "compaction", "timestamp": TIME, "summary": "s", "firstKeptEntryIndex": 2, "tokensBefore": 5}
 )
-V1 = [old_header(None), old_message("one"), old_message("two", "hookMessage"), b"{torn", COMPACTION, old_message("three")]
+V1 = [
+    old_header(None),
+    old_message("one"),
+    old_message("two", "hookMessage"),
+    b"{torn",
+    COMPACTION,
+    old_message("three"),
+]
 
 
 async def opened(
@@ -170,7 +177,7 @@ async def test_two_migrations_at_a_time(place: Place) -> None:
 
 
 async def test_a_file_that_another_process_is_rewriting(place: Place) -> None:
-    path, loaded, log, repository = await opened(place, V1)
+    path, loaded, log, _ = await opened(place, V1)
     fd = os.open(path, os.O_RDONLY)
     assert Files().lock(fd)
     old = path.read_bytes()

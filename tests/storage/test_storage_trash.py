@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from send2trash.exceptions import TrashPermissionError
+from send2trash.exceptions import TrashPermissionError  # type: ignore[import-untyped]
 
 from pi_daemon.session.errors import SessionNotFound, StorageFailed
 from tests.storage.support import HEADER, FaultyFiles, Place
@@ -42,7 +42,7 @@ async def test_a_trash_that_copies_tells_nothing(place: Place) -> None:
     """Across file systems the library copies and unlinks."""
     path = place.put([HEADER])
     trash = Trash(place.base / "trash")
-    trash.trash = os.unlink  # type: ignore[method-assign, assignment]
+    trash.trash = os.unlink  # type: ignore[method-assign]
     assert await place.repository(trash).delete(place.ref(path)) is None
 
 
