@@ -51,6 +51,16 @@ CODES: Final[dict[str, int]] = {
 }
 """`data.reason` -> code. Those of the project lie outside the ranges that JSON-RPC and LSP reserve."""
 
+MEANINGS: Final[dict[str, str]] = {
+    "parseError": "a message that is no JSON in UTF-8, or a header that tells no length; the id is null.",
+    "invalidRequest": "no JSON-RPC 2.0 request, a batch, an id in flight, or a request after `shutdown`.",
+    "methodNotFound": "a method that this daemon doesn't have.",
+    "internalError": "a bug; the daemon's log says more.",
+    "notInitialized": "a request before `initialize`.",
+    "cancelled": "the client sent `$/cancelRequest`.",
+}
+"""What the errors mean that have no class in `pi_daemon.session.errors`, which says it for the others."""
+
 
 class ErrorObject(Struct, frozen=True):
     """A JSON-RPC error. `data` always has `reason`."""

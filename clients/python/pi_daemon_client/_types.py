@@ -3,8 +3,6 @@
 A member that is NotRequired may be absent, which is not the same as null.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Json: TypeAlias = Any
@@ -204,8 +202,8 @@ class TreeParams(TypedDict):
     """Which nodes.
 
     `sessionId`: the session.
-    `filter`: `default` shows the conversation, `noTools` leaves out tool results, `userOnly` and `labeledOnly`
-    say it, `all` shows every entry.
+    `filter`: which entries, as in pi's own tree: `default` leaves out labels and settings, `noTools` tool
+    results too; `userOnly` shows users' messages, `labeledOnly` what bears a label, `all` everything.
     `fold`: join straight stretches into their last entry.
     `cursor`: `nextCursor` of the page before.
     `workDoneToken`: where to report progress.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pi_daemon.rpc.generate import model, python
+from pi_daemon.rpc.generate import markdown, model, python, schema, typescript
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -14,6 +14,9 @@ def files() -> dict[str, str]:
     """Path under the project's root -> what it should hold."""
     protocol = model.read()
     return {
+        "protocol.md": markdown.render(protocol),
+        "clients/protocol.schema.json": schema.render(protocol),
+        "clients/typescript/protocol.ts": typescript.render(protocol),
         "clients/python/pi_daemon_client/_types.py": python.render(protocol),
     }
 

@@ -13,15 +13,21 @@ Names are written in Python's form in docstrings and in the wire's form in every
 
 from __future__ import annotations
 
+import ast
+import itertools
 import re
 from collections.abc import Iterable, Iterator
+from inspect import getsource
 from typing import Any
 
 import msgspec
 from msgspec import Struct, inspect
 
+from pi_daemon.rpc import limits as limits_module
 from pi_daemon.rpc import table
+from pi_daemon.rpc.errors import CODES, MEANINGS
 from pi_daemon.rpc.types.base import wire_name
+from pi_daemon.session import errors as session_errors
 
 _MEMBER = re.compile(r"^`(\w+)`: ")
 _SNAKE = re.compile(r"`([a-z]+(?:_[a-z]+)+)`")
@@ -50,8 +56,8 @@ class Protocol(Struct, frozen=True):
 
 
 def wire_text(text: str) -> str:
-    """The names in backticks as the wire has them."""
-    return _SNAKE.sub(lambda found: f"`{wire_name(found[1])}`", text)
+    """The names in backticks, and None, as the wire has them."""
+    return _SNAKE.sub(lambda found: f"`{wire_name(found[1])}`", text).replace(" None", " null")
 
 
 def read() -> Protocol:
@@ -60,7 +66,7 @@ def read() -> Protocol:
     given = [method.result for method in (table.LIFECYCLE | table.METHODS).values()]
     given += [notification.params for notification in table.NOTIFICATIONS.values()]
     inputs = set(_classes(taken))
-    return Protocol({cls.__name__: _object(cls, cls in inputs) for cls in _classes([*taken, *given])})
+    return Protocol({cls.__name__: describe(cls, cls in inputs) for cls in _classes([*taken, *given])})
 
 
 def _classes(roots: Iterable[type[Any]]) -> list[type[Any]]:
@@ -72,7 +78,7 @@ def _classes(roots: Iterable[type[Any]]) -> list[type[Any]]:
             for field in info.fields:
                 visit(field.type)
             found.setdefault(info.cls)
-        for inner in _parts(info):
+        for inner in parts(info):
             visit(inner)
 
     for root in roots:
@@ -80,7 +86,8 @@ def _classes(roots: Iterable[type[Any]]) -> list[type[Any]]:
     return list(found)
 
 
-def _parts(info: inspect.Type) -> Iterator[inspect.Type]:
+def parts(info: inspect.Type) -> Iterator[inspect.Type]:
+    """The types that a container or a union is made of."""
     if isinstance(info, inspect.ListType):
         yield info.item_type
     elif isinstance(info, inspect.DictType):
@@ -89,7 +96,9 @@ def _parts(info: inspect.Type) -> Iterator[inspect.Type]:
         yield from info.types
 
 
-def _object(cls: type[Any], is_input: bool) -> Object:
+def describe(cls: type[Any], is_input: bool) -> Object:
+    """One class. Members with a default may be left out by whom it is an input of. Raises ValueError for a docstring
+    that names a member which isn't there."""
     doc, member_docs = _docs(cls)
     info = inspect.type_info(cls)
     assert isinstance(info, inspect.StructType)
@@ -139,3 +148,28 @@ def _docs(cls: type[Any]) -> tuple[str, dict[str, str]]:
                 meaning.append(line)
     joined = "\n\n".join(part.strip() for part in " ".join(meaning).split("\n") if part.strip())
     return wire_text(joined), {name: wire_text(text) for name, text in members.items()}
+
+
+_SITUATION = re.compile(r"[├└]── (\w+) +(.+)")
+
+
+def errors() -> list[tuple[int, str, str]]:
+    """Code, reason and meaning of every error, the project's own first."""
+    words = {**MEANINGS}
+    for name, meaning in _SITUATION.findall(session_errors.__doc__ or ""):
+        cls = getattr(session_errors, name)
+        data = f" {cls.__doc__}" if cls.__doc__ else ""
+        words[cls.reason] = f"{meaning}.{wire_text(' '.join(data.split(chr(10))))}"
+    return [(code, f"`{reason}`", " ".join(words[reason].split())) for reason, code in CODES.items()]
+
+
+def limits() -> list[tuple[str, int, str]]:
+    """Name on the wire, default and reason of every limit, from the constants and what is written under them."""
+    reasons: dict[str, str] = {}
+    body = ast.parse(getsource(limits_module)).body
+    for constant, words in itertools.pairwise(body):
+        if isinstance(constant, ast.Assign) and isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant):
+            target = constant.targets[0]
+            assert isinstance(target, ast.Name)
+            reasons[wire_name(target.id.lower())] = " ".join(str(words.value.value).split())
+    return [(name, value, reasons[name]) for name, value in limits_module.Limits().report().items()]

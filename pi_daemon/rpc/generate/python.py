@@ -14,8 +14,6 @@ _HEAD = '''"""The objects of the protocol on the wire. Written by `python -m pi_
 A member that is NotRequired may be absent, which is not the same as null.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Json: TypeAlias = Any

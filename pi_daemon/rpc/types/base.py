@@ -30,7 +30,16 @@ Filter: TypeAlias = Literal["default", "noTools", "userOnly", "labeledOnly", "al
 
 
 class Options(Wire, kw_only=True):
-    """What a session can be set to. A member that is absent is left as it is; null means the default."""
+    """What a session can be set to. A member that is absent is left as it is; null means the default.
+
+    `context_window`: the model's context window in tokens; the daemon can't know it and asks nobody.
+    `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default:
+        `synced`.
+    `auto_compact`: whether the session is compacted without being asked.
+    `summarizer`: the name of the summarizer to use.
+    `reserve_tokens`: tokens of the window that are kept free for the answer.
+    `keep_recent_tokens`: about how many tokens of the newest messages a compaction keeps.
+    """
 
     context_window: int | UnsetType | None = UNSET
     durability: Literal["written", "synced"] | UnsetType | None = UNSET
@@ -41,14 +50,28 @@ class Options(Wire, kw_only=True):
 
 
 class Model(Wire, kw_only=True):
-    """The model that the path has selected."""
+    """A model, as a path has selected it.
+
+    `provider`: the provider's name in the session file.
+    `model_id`: the model's name there.
+    """
 
     provider: str
     model_id: str
 
 
 class DamageInfo(Wire, kw_only=True):
-    """One thing that is wrong with a session file. `line` counts from 1; `offset` and `length` are bytes."""
+    """One thing that is wrong with a session file.
+
+    `kind`: a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end:
+        `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`, `byteOrderMark`,
+        `unversioned`, `newerVersion`, `noHeader`, `empty`.
+    `message`: the same in words.
+    `line`: the line, counted from 1.
+    `offset`: where the line begins, in bytes.
+    `length`: the line's length in bytes.
+    `entry_ids`: the entries concerned: themselves, or those that lost an ancestor.
+    """
 
     kind: str
     message: str
@@ -59,16 +82,30 @@ class DamageInfo(Wire, kw_only=True):
 
 
 class Origin(Wire, kw_only=True):
-    """The client that caused a change."""
+    """The client that caused a change.
+
+    `client_id`: the id that the daemon gave the client in `initialize`.
+    `name`: what the client calls itself.
+    """
 
     client_id: str
     name: str
 
 
 class TreeNode(Wire, kw_only=True, omit_defaults=True):
-    """One entry as a tree shows it. `preview` is at most 120 characters of text: never images, thinking or
-    whole arguments. `role` only for messages, `label` only where there is one. `child_count` counts what the
-    filter shows. `run`: with `fold`, how many entries this straight stretch stands for."""
+    """One entry as a tree shows it.
+
+    `id`: the entry's id.
+    `parent_id`: the entry that it hangs under. In a filtered tree that is the nearest one shown.
+    `type`: the entry's kind.
+    `role`: the message's role, for messages.
+    `preview`: at most 120 characters of text: never images, thinking or whole arguments.
+    `label`: the label that the entry bears now.
+    `timestamp`: the entry's own, as stored.
+    `child_count`: how many of its children are shown.
+    `on_path`: whether it lies on the path to the leaf.
+    `run`: with `fold`, how many entries a straight stretch stands for.
+    """
 
     id: str
     parent_id: str | None

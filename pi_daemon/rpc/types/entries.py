@@ -10,8 +10,15 @@ from pi_daemon.rpc.types.base import Durability, Filter, Model, Raw, TreeNode, W
 
 
 class AppendParams(Wire, kw_only=True):
-    """`entries` are drafts: an entry without `parentId` and `timestamp`, `id` optional. Several form a chain.
-    `parent_id` absent: under the leaf; null: as a root."""
+    """Entries to append. Several form a chain, each under the one before.
+
+    `session_id`: the session.
+    `entries`: drafts, at most `limits.draftsInAppend`. A draft is an entry without `parentId` and `timestamp`. It may
+        bring its `id`: the same id with the same content again is answered as before, so a retry is safe.
+    `parent_id`: the entry to append under; null: as a root; absent: under the leaf.
+    `expected_leaf_id`: refuse with `leafMoved` where the leaf is another by now. Entries that don't belong to the
+        conversation (label, session_info, usage, custom) or a compaction in between do no harm.
+    """
 
     session_id: str
     entries: list[Raw]
@@ -20,14 +27,30 @@ class AppendParams(Wire, kw_only=True):
 
 
 class AppendedEntry(Wire, kw_only=True):
+    """What the daemon gave a draft.
+
+    `id`: its id.
+    `parent_id`: the entry that it hangs under.
+    `timestamp`: when it was appended.
+    """
+
     id: str
     parent_id: str | None
     timestamp: str
 
 
 class AppendResult(Wire, kw_only=True):
-    """`raced`: another process had written to the file before these entries. `should_compact` is null while no
-    context window is known."""
+    """The entries are in the session.
+
+    `entries`: what each draft was given, in their order.
+    `leaf_id`: the last of them.
+    `revision`: the session's revision with them.
+    `durability`: what is promised for them: `memory` (not on disk yet), `written` (survives kill −9) or `synced`
+        (survives a loss of power).
+    `raced`: true where another process had written to the file before them.
+    `context_tokens`: the size of the context at the leaf; an estimate until the next valid usage.
+    `should_compact`: whether it is time to; null while no context window is known.
+    """
 
     entries: list[AppendedEntry]
     leaf_id: str | None
@@ -39,10 +62,13 @@ class AppendResult(Wire, kw_only=True):
 
 
 class EntriesParams(Wire, kw_only=True):
-    """`ids` or `since`, or neither: from the first entry.
+    """Which entries: those of `ids`, those after `since`, or all.
 
-    `since`: the entry after which to begin.
+    `session_id`: the session.
+    `ids`: the entries wanted; each must be there.
+    `since`: the entry after which to begin, in file order.
     `limit`: at most 10,000, which is also the default.
+    `work_done_token`: where to report progress.
     """
 
     session_id: str
@@ -53,7 +79,13 @@ class EntriesParams(Wire, kw_only=True):
 
 
 class EntriesResult(Wire, kw_only=True):
-    """In file order. `next_since` where there is more."""
+    """Entries in file order.
+
+    `entries`: each as it is stored, byte for byte.
+    `leaf_id`: the leaf now.
+    `revision`: the revision that this shows.
+    `next_since`: where there is more: what to give as `since` for it.
+    """
 
     entries: list[Raw]
     leaf_id: str | None
@@ -62,7 +94,15 @@ class EntriesResult(Wire, kw_only=True):
 
 
 class TreeParams(Wire, kw_only=True):
-    """`fold` joins straight stretches of the tree into their last entry."""
+    """Which nodes.
+
+    `session_id`: the session.
+    `filter`: which entries, as in pi's own tree: `default` leaves out labels and settings, `noTools` tool results
+        too; `userOnly` shows users' messages, `labeledOnly` what bears a label, `all` everything.
+    `fold`: join straight stretches into their last entry.
+    `cursor`: `nextCursor` of the page before.
+    `work_done_token`: where to report progress.
+    """
 
     session_id: str
     filter: Filter = "default"
@@ -72,8 +112,14 @@ class TreeParams(Wire, kw_only=True):
 
 
 class TreeResult(Wire, kw_only=True):
-    """Flat: parents before their children, siblings by time. A hidden entry's children hang under its nearest
-    visible ancestor."""
+    """The tree as a flat list.
+
+    `nodes`: parents before their children, siblings by time. A hidden entry's children hang under its nearest visible
+        ancestor.
+    `leaf_id`: the leaf now.
+    `revision`: the revision that this shows.
+    `next_cursor`: where there is more.
+    """
 
     nodes: list[TreeNode]
     leaf_id: str | None
@@ -82,25 +128,47 @@ class TreeResult(Wire, kw_only=True):
 
 
 class PathOfParams(Wire, kw_only=True):
-    """`leaf_id` absent: the session's leaf; null: before the first entry."""
+    """Which path.
+
+    `session_id`: the session.
+    `leaf_id`: where it ends; absent: at the session's leaf; null: before the first entry.
+    """
 
     session_id: str
     leaf_id: str | UnsetType | None = UNSET
 
 
 class PathResult(Wire, kw_only=True):
+    """A path.
+
+    `entry_ids`: root first.
+    `leaf_id`: where it ends.
+    """
+
     entry_ids: list[str]
     leaf_id: str | None
 
 
 class CompareParams(Wire, kw_only=True):
+    """Two entries.
+
+    `session_id`: the session.
+    `a`: one entry.
+    `b`: the other.
+    """
+
     session_id: str
     a: str
     b: str
 
 
 class CompareResult(Wire, kw_only=True):
-    """`a` and `b`: the entries of each path after the common ancestor, root first."""
+    """Where two paths part.
+
+    `ancestor_id`: the last entry that both have; null where they have none.
+    `a`: the entries of the one path after it, root first.
+    `b`: those of the other.
+    """
 
     ancestor_id: str | None
     a: list[str]
@@ -110,9 +178,11 @@ class CompareResult(Wire, kw_only=True):
 class ContextParams(Wire, kw_only=True):
     """What to project, and how.
 
+    `session_id`: the session.
     `leaf_id`: absent: the session's leaf; null: before the first entry.
-    `format`: `agent`, messages as the agent holds them, or `llm`, as a provider is sent them.
-    `pairing`: `repair` leaves out tool results without a call, and answers calls without a result as aborted.
+    `format`: `agent`: messages as an agent holds them; `llm`: as a provider is sent them.
+    `pairing`: `report` names calls without results and results without calls; `repair` leaves the results out and
+        answers the calls as aborted.
     """
 
     session_id: str
@@ -122,7 +192,12 @@ class ContextParams(Wire, kw_only=True):
 
 
 class Problem(Wire, kw_only=True):
-    """`resultWithoutCall` or `callWithoutResult`: a provider would refuse this request."""
+    """Something for which a provider would refuse the request.
+
+    `kind`: a tool result without its call, or a call without its result.
+    `entry_id`: the entry that has it.
+    `tool_call_id`: the call's id.
+    """
 
     kind: Literal["resultWithoutCall", "callWithoutResult"]
     entry_id: str
@@ -130,7 +205,17 @@ class Problem(Wire, kw_only=True):
 
 
 class ContextResult(Wire, kw_only=True):
-    """`sources[i]` is the entry that `messages[i]` comes from."""
+    """What the model sees at a leaf.
+
+    `messages`: as they are stored, wherever the projection neither makes nor changes them.
+    `sources`: `sources[i]` is the entry that `messages[i]` comes from.
+    `model`: the model that the path has selected.
+    `thinking_level`: the level that the path has selected.
+    `tokens`: the context's size; an estimate until the next valid usage.
+    `compaction_id`: the compaction that the context begins with.
+    `leaf_id`: the leaf that it belongs to.
+    `problems`: what a provider would refuse; with `repair` what was repaired.
+    """
 
     messages: list[Raw]
     sources: list[str]
@@ -143,9 +228,18 @@ class ContextResult(Wire, kw_only=True):
 
 
 class MoveLeafParams(Wire, kw_only=True):
-    """`entry_id` null: before the first entry. `before` moves to the parent of a user or custom message and gives
-    its text as `editorText`. `summary` appends a branch summary with that text at the target. `label` labels the
-    summary if there is one, else the target."""
+    """Where to go on from.
+
+    `session_id`: the session.
+    `entry_id`: the entry to go to; null: before the first.
+    `position`: `at` the entry, or `before`: to the parent of a user or custom message, whose text comes back as
+        `editorText`.
+    `summarize`: have the branch that is left summarized.
+    `instructions`: for the summarizer.
+    `summary`: a summary of the branch that is left, made by the client; it is appended at the target.
+    `label`: labels the summary if there is one, else the target.
+    `expected_leaf_id`: refuse with `leafMoved` where the leaf is another by now.
+    """
 
     session_id: str
     entry_id: str | None
@@ -158,6 +252,15 @@ class MoveLeafParams(Wire, kw_only=True):
 
 
 class MoveLeafResult(Wire, kw_only=True):
+    """The leaf was moved.
+
+    `leaf_id`: where it is.
+    `previous_leaf_id`: where it was.
+    `summary_entry_id`: the summary that was appended.
+    `editor_text`: the text of the message before which the leaf is now.
+    `revision`: the session's revision with it.
+    """
+
     leaf_id: str | None
     previous_leaf_id: str | None
     summary_entry_id: str | UnsetType = UNSET
@@ -166,7 +269,12 @@ class MoveLeafResult(Wire, kw_only=True):
 
 
 class LabelParams(Wire, kw_only=True):
-    """null or an empty `label` clears."""
+    """What to call an entry.
+
+    `session_id`: the session.
+    `entry_id`: the entry.
+    `label`: its label; null or empty clears it.
+    """
 
     session_id: str
     entry_id: str
@@ -174,18 +282,32 @@ class LabelParams(Wire, kw_only=True):
 
 
 class RenameParams(Wire, kw_only=True):
-    """An empty `name` clears."""
+    """What to call a session.
+
+    `session_id`: the session.
+    `name`: its name; empty clears it.
+    """
 
     session_id: str
     name: str
 
 
 class Replacement(Wire, kw_only=True):
+    """What stands for an entry in the context.
+
+    `content`: a string, or an array of content parts.
+    """
+
     content: Raw
 
 
 class EditContextParams(Wire, kw_only=True):
-    """`replacement` null omits the target from the context, from here on, on this path."""
+    """What an entry contributes to the context from here on, on this path.
+
+    `session_id`: the session.
+    `target_id`: the entry.
+    `replacement`: what stands for it; null: nothing does.
+    """
 
     session_id: str
     target_id: str
@@ -193,5 +315,11 @@ class EditContextParams(Wire, kw_only=True):
 
 
 class ChangeResult(Wire, kw_only=True):
+    """An entry was appended for the change.
+
+    `entry_id`: that entry.
+    `revision`: the session's revision with it.
+    """
+
     entry_id: str
     revision: int

@@ -12,13 +12,23 @@ PROTOCOL_VERSION = 1
 
 
 class ClientInfo(Wire, kw_only=True):
+    """Who connects.
+
+    `name`: shown to other clients beside what this one changed; at most 100 characters of it.
+    `version`: the client's version.
+    """
+
     name: str
     version: str | UnsetType = UNSET
 
 
 class PiDaemonInitialize(Wire, kw_only=True):
-    """What a client may say beside LSP's own. `token` is wanted on TCP and WebSocket; `summarizer` offers to
-    answer `summarizer/summarize`."""
+    """What a client may say beside LSP's own.
+
+    `protocol_version`: the version that the client was written for; another than the daemon's is refused.
+    `token`: the daemon's token. TCP and WebSocket want it.
+    `summarizer`: offers to answer `summarizer/summarize`.
+    """
 
     protocol_version: int | UnsetType = UNSET
     token: str | UnsetType = UNSET
@@ -26,11 +36,22 @@ class PiDaemonInitialize(Wire, kw_only=True):
 
 
 class InitializationOptions(Wire, kw_only=True):
+    """LSP's place for what a server wants to know.
+
+    `pi_daemon`: what this daemon wants to know.
+    """
+
     pi_daemon: PiDaemonInitialize | UnsetType | None = UNSET
 
 
 class InitializeParams(Wire, kw_only=True):
-    """LSP's own; the daemon reads these members of it."""
+    """LSP's own; the daemon reads these members of it.
+
+    `process_id`: the client's process.
+    `client_info`: who connects.
+    `initialization_options`: this daemon's own.
+    `capabilities`: LSP's client capabilities.
+    """
 
     process_id: int | UnsetType | None = UNSET
     client_info: ClientInfo | UnsetType | None = UNSET
@@ -39,12 +60,26 @@ class InitializeParams(Wire, kw_only=True):
 
 
 class ServerInfo(Wire, kw_only=True):
+    """Who answers.
+
+    `name`: `pi-daemon`.
+    `version`: the daemon's version.
+    """
+
     name: str
     version: str
 
 
 class PiDaemonCapabilities(Wire, kw_only=True):
-    """`limits` are in the unit of their name; `features` name what this daemon can do (absent: it can't)."""
+    """What the daemon is and can do.
+
+    `protocol_version`: the version of this protocol.
+    `daemon_id`: names the process; another id is another process, with nothing of the old one's subscriptions.
+    `client_id`: names this connection, as in `origin`.
+    `features`: what this daemon can do, by name; absent: it can't.
+    `limits`: the caps in force, each in the unit of its name.
+    `sessions_dir`: where sessions lie.
+    """
 
     protocol_version: int
     daemon_id: str
@@ -55,14 +90,30 @@ class PiDaemonCapabilities(Wire, kw_only=True):
 
 
 class Experimental(Wire, kw_only=True):
+    """LSP's place for what isn't LSP's.
+
+    `pi_daemon`: this daemon's own.
+    """
+
     pi_daemon: PiDaemonCapabilities
 
 
 class ServerCapabilities(Wire, kw_only=True):
+    """LSP's server capabilities, as far as there are any.
+
+    `experimental`: what isn't LSP's.
+    """
+
     experimental: Experimental
 
 
 class InitializeResult(Wire, kw_only=True):
+    """LSP's own.
+
+    `capabilities`: what can be asked for.
+    `server_info`: who answers.
+    """
+
     capabilities: ServerCapabilities
     server_info: ServerInfo
 

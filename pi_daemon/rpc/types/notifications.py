@@ -10,6 +10,14 @@ from pi_daemon.rpc.types.base import Cause, DamageInfo, Origin, Raw, TreeNode, W
 
 
 class SessionNotification(Wire, kw_only=True):
+    """A change of a session.
+
+    `session_id`: the session.
+    `instance_id`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    """
+
     session_id: str
     instance_id: str
     revision: int
@@ -17,18 +25,39 @@ class SessionNotification(Wire, kw_only=True):
 
 
 class LeafChanged(SessionNotification, kw_only=True):
+    """The leaf is another.
+
+    `leaf_id`: where it is.
+    `previous_leaf_id`: where it was.
+    `cause`: what moved it.
+    """
+
     leaf_id: str | None
     previous_leaf_id: str | None
     cause: Cause
 
 
 class Appended(SessionNotification, kw_only=True):
+    """Entries were appended.
+
+    `entries`: each as a tree shows it, in file order.
+    `cause`: what appended them.
+    """
+
     entries: list[TreeNode]
     cause: Cause
 
 
 class Compacted(SessionNotification, kw_only=True):
-    """`tokens_after` is an estimate, null where another process appended the compaction."""
+    """A compaction was appended.
+
+    `entry_id`: the compaction.
+    `first_kept_entry_id`: the first entry that the context keeps.
+    `tokens_before`: the context's size before.
+    `tokens_after`: an estimate of its size now; null where another process appended the compaction.
+    `retention`: what the summary kept of the facts.
+    `cause`: what appended it.
+    """
 
     entry_id: str
     first_kept_entry_id: str | None
@@ -39,42 +68,76 @@ class Compacted(SessionNotification, kw_only=True):
 
 
 class LabelChanged(SessionNotification, kw_only=True):
+    """An entry's label was set or cleared.
+
+    `target_id`: the entry.
+    `label`: its label; null: cleared.
+    `entry_id`: the entry that says so.
+    """
+
     target_id: str
     label: str | None
     entry_id: str
 
 
 class Renamed(SessionNotification, kw_only=True):
+    """The session's name was set or cleared.
+
+    `name`: its name; null: cleared.
+    `entry_id`: the entry that says so.
+    """
+
     name: str | None
     entry_id: str
 
 
 class Replaced(SessionNotification, kw_only=True):
-    """The file isn't the one that was open: `instanceId` is the new one. Subscribe again."""
+    """The file isn't the one that was open, and `instance_id` is a new one. Subscribe again.
+
+    `reason`: what happened to it.
+    """
 
     reason: str
 
 
 class Damaged(SessionNotification, kw_only=True):
-    """`lost`: ids of entries that were acknowledged and are not in the file any more."""
+    """Damage was found.
+
+    `damage`: what is wrong.
+    `lost`: ids of entries that were acknowledged and are not in the file any more.
+    """
 
     damage: list[DamageInfo]
     lost: list[str] | UnsetType = UNSET
 
 
 class Failed(SessionNotification, kw_only=True):
-    """The session takes no more appends. `errno` is its name, such as EIO."""
+    """The session takes no more appends.
+
+    `reason`: what failed.
+    `errno`: the system's name for it, such as EIO.
+    """
 
     reason: str
     errno: str | None
 
 
 class Deleted(SessionNotification, kw_only=True):
+    """The session was deleted.
+
+    `trashed_to`: where its file went, if the system tells.
+    """
+
     trashed_to: str | UnsetType = UNSET
 
 
 class Resync(Wire, kw_only=True):
-    """Notifications were left out because the client did not read. Subscribe again, then `session/entries`."""
+    """Notifications were left out because the client did not read. Subscribe again, then `session/entries`.
+
+    `session_id`: the session.
+    `instance_id`: this loading of the session.
+    `revision`: its revision now.
+    """
 
     session_id: str
     instance_id: str
@@ -82,7 +145,13 @@ class Resync(Wire, kw_only=True):
 
 
 class ProgressValue(Wire, kw_only=True, omit_defaults=True):
-    """LSP's work done progress. `percentage` is 0 to 100."""
+    """LSP's work done progress.
+
+    `kind`: `begin`, `report` or `end`.
+    `title`: the method, at the beginning.
+    `message`: what is being done.
+    `percentage`: 0 to 100.
+    """
 
     kind: str
     title: str | UnsetType = UNSET
@@ -91,5 +160,11 @@ class ProgressValue(Wire, kw_only=True, omit_defaults=True):
 
 
 class Progress(Wire, kw_only=True):
+    """How far a request has come.
+
+    `token`: the request's `workDoneToken`.
+    `value`: how far.
+    """
+
     token: str | int
     value: ProgressValue

@@ -12,9 +12,24 @@ from pi_daemon.rpc.types.base import DamageInfo, Durability, Model, Options, Per
 class SessionState(Wire, kw_only=True):
     """An open session as it is now.
 
-    `path` is null while `persisted` is false. `name` is null without a name. `context_tokens` is an estimate
-    until the next valid usage. `read_only` is why nothing can be appended, or false. `instance_id` names this
-    loading of the session; `revision` counts its changes. `editor_text` only after a fork before a user message."""
+    `session_id`: its id.
+    `path`: its file; null while `persisted` is false.
+    `cwd`: the directory that its agent works in.
+    `name`: null without one.
+    `parent_session`: the file that it was forked from.
+    `leaf_id`: where the next entry is appended; null: before the first.
+    `revision`: counts the changes of state since it was loaded, moves of the leaf included.
+    `instance_id`: names this loading of the session: each load, reload or replacement is a new one.
+    `entry_count`: how many entries it has.
+    `model`: the model that the path has selected.
+    `thinking_level`: the level that the path has selected.
+    `context_tokens`: the size of the context; an estimate until the next valid usage.
+    `persisted`: whether it is in a file.
+    `read_only`: why nothing can be appended, or false.
+    `options`: what it is set to.
+    `damage`: what is wrong with its file.
+    `editor_text`: the text of the message before which it was forked.
+    """
 
     session_id: str
     path: str | None
@@ -36,8 +51,21 @@ class SessionState(Wire, kw_only=True):
 
 
 class SessionInfo(Wire, kw_only=True):
-    """A session in a list. `modified` is the time of the last user or assistant message; times are ISO 8601 with
-    milliseconds and Z; `size` is in bytes."""
+    """A session in a list. Times are ISO 8601 with milliseconds and Z.
+
+    `session_id`: its id.
+    `path`: its file; null while it has none.
+    `cwd`: the directory that its agent works in.
+    `name`: null without one.
+    `parent_session`: the file that it was forked from.
+    `created`: when it began.
+    `modified`: the time of its last user or assistant message.
+    `message_count`: how many messages it has.
+    `first_message`: the text of the first user message.
+    `size`: of the file, in bytes.
+    `open`: whether the daemon has it open.
+    `persisted`: whether it is in a file.
+    """
 
     session_id: str
     path: str | None
@@ -54,8 +82,16 @@ class SessionInfo(Wire, kw_only=True):
 
 
 class CreateParams(Wire, kw_only=True):
-    """`persist` says when the file is first written: with the first assistant message, the first user or assistant
-    message, at once, or never."""
+    """A new session.
+
+    `cwd`: the directory that its agent works in, absolute.
+    `id`: its id; absent: a new one.
+    `name`: its name.
+    `parent_session`: the file that it comes from.
+    `persist`: when the file is first written: with the first assistant message, the first user or assistant message,
+        at once, or never.
+    `options`: what to set it to.
+    """
 
     cwd: str
     id: str | UnsetType = UNSET
@@ -66,7 +102,14 @@ class CreateParams(Wire, kw_only=True):
 
 
 class OpenParams(Wire, kw_only=True):
-    """Exactly one of `session_id` and `path`."""
+    """A session to open, by exactly one of `session_id` and `path`.
+
+    `session_id`: its id.
+    `path`: its file.
+    `recover`: what to do with lines that can't be read: `refuse` the session, or `skip` them.
+    `read_only`: promise not to append.
+    `options`: what to set it to.
+    """
 
     session_id: str | UnsetType = UNSET
     path: str | UnsetType = UNSET
@@ -76,15 +119,31 @@ class OpenParams(Wire, kw_only=True):
 
 
 class ConfigureParams(Options, kw_only=True):
+    """A session, and what it is to be set to. A member that is absent is left as it is; null means the default.
+
+    `session_id`: the session.
+    """
+
     session_id: str
 
 
 class SessionParams(Wire, kw_only=True):
+    """A session.
+
+    `session_id`: its id.
+    """
+
     session_id: str
 
 
 class ListParams(Wire, kw_only=True):
-    """`cwd` keeps to the sessions whose header names it. `limit` is at most 1,000."""
+    """Which sessions.
+
+    `cwd`: those whose agent works there; absent: all.
+    `cursor`: `nextCursor` of the page before.
+    `limit`: at most 1,000.
+    `work_done_token`: where to report progress.
+    """
 
     cwd: str | UnsetType = UNSET
     cursor: str | UnsetType = UNSET
@@ -93,19 +152,35 @@ class ListParams(Wire, kw_only=True):
 
 
 class ListResult(Wire, kw_only=True):
+    """Sessions, newest activity first.
+
+    `sessions`: one page of them.
+    `next_cursor`: where there is more.
+    """
+
     sessions: list[SessionInfo]
     next_cursor: str | UnsetType = UNSET
 
 
 class DeleteResult(Wire, kw_only=True):
-    """`trashed_to` where the system tells it."""
+    """The session is gone.
+
+    `trashed_to`: where its file went, if the system tells.
+    """
 
     trashed_to: str | UnsetType = UNSET
 
 
 class ForkParams(Wire, kw_only=True):
-    """`path` copies the path to `entry_id` (the leaf, if absent), `tree` every line. `before` forks before a user or
-    custom message and gives its text as `editorText`."""
+    """A new session from a part of another.
+
+    `session_id`: the session to fork.
+    `entry_id`: where the path ends; absent: at the leaf.
+    `position`: `at` the entry, or `before` a user or custom message, whose text comes back as `editorText`.
+    `scope`: `path` copies the path to the entry, `tree` every line.
+    `cwd`: where the new session's agent works; absent: where the old one's does.
+    `id`: the new session's id; absent: a new one.
+    """
 
     session_id: str
     entry_id: str | UnsetType = UNSET
@@ -116,11 +191,23 @@ class ForkParams(Wire, kw_only=True):
 
 
 class PathParams(Wire, kw_only=True):
+    """A file.
+
+    `path`: the session file, absolute.
+    """
+
     path: str
 
 
 class CheckResult(Wire, kw_only=True):
-    """`opens` is false where session/open would refuse without `recover: "skip"`."""
+    """What a check found.
+
+    `path`: the file.
+    `session_id`: the id in its header.
+    `entry_count`: how many entries can be read.
+    `opens`: false where `session/open` would refuse without `recover: "skip"`.
+    `damage`: what is wrong.
+    """
 
     path: str
     session_id: str | None
@@ -130,7 +217,13 @@ class CheckResult(Wire, kw_only=True):
 
 
 class RepairResult(Wire, kw_only=True):
-    """`original_kept_at` is null where nothing had to be repaired and nothing was written."""
+    """What a repair did.
+
+    `path`: the file.
+    `original_kept_at`: where the file as it was is kept; null where nothing had to be repaired and nothing was
+        written.
+    `dropped`: what was left out.
+    """
 
     path: str
     original_kept_at: str | None
@@ -138,7 +231,14 @@ class RepairResult(Wire, kw_only=True):
 
 
 class TokenTotals(Wire, kw_only=True):
-    """Sums over the assistant messages of the file."""
+    """Sums over the assistant messages of the file.
+
+    `input`: tokens sent.
+    `output`: tokens made.
+    `cache_read`: tokens read from the provider's cache.
+    `cache_write`: tokens written to it.
+    `cost`: in the currency that the agent counts in.
+    """
 
     input: float
     output: float
@@ -148,7 +248,19 @@ class TokenTotals(Wire, kw_only=True):
 
 
 class StatsResult(Wire, kw_only=True):
-    """`context_share` is context_tokens over the context window, null while the window is unknown."""
+    """What a session amounts to.
+
+    `session_id`: the session.
+    `entry_count`: how many entries it has.
+    `message_count`: how many of them are messages.
+    `messages_by_role`: the same by role.
+    `tool_calls`: how many tools were called.
+    `tokens`: sums over all branches.
+    `context_tokens`: the size of the context at the leaf.
+    `context_window`: what the session is set to; null: unknown.
+    `context_share`: `context_tokens` over `context_window`; null while that is unknown.
+    `revision`: the revision that this shows.
+    """
 
     session_id: str
     entry_count: int
@@ -163,18 +275,36 @@ class StatsResult(Wire, kw_only=True):
 
 
 class SubscribeSince(Wire, kw_only=True):
+    """What a client knows of a session.
+
+    `instance_id`: the loading that it saw.
+    `revision`: the last revision that it saw.
+    """
+
     instance_id: str
     revision: int
 
 
 class SubscribeParams(Wire, kw_only=True):
+    """What to hear of.
+
+    `session_id`: the session.
+    `since`: what the client knows already; what it missed is replayed.
+    """
+
     session_id: str
     since: SubscribeSince | UnsetType = UNSET
 
 
 class SubscribeResult(Wire, kw_only=True):
-    """`fresh`: what lies between can't be replayed, read the session anew. Otherwise `events` are the notifications
-    that were missed, `{method, params}`, oldest first."""
+    """From here on every revision is told, once and in order.
+
+    `instance_id`: this loading of the session.
+    `revision`: the revision as of now.
+    `leaf_id`: the leaf as of now.
+    `fresh`: what lies between can't be replayed: read the session anew.
+    `events`: the notifications that were missed, `{method, params}`, oldest first.
+    """
 
     instance_id: str
     revision: int
@@ -184,11 +314,25 @@ class SubscribeResult(Wire, kw_only=True):
 
 
 class UnsubscribeResult(Wire, kw_only=True):
+    """What there was to end.
+
+    `status`: `notOpen`: the session isn't even open.
+    """
+
     status: Literal["unsubscribed", "notSubscribed", "notOpen"]
 
 
 class ClientStatus(Wire, kw_only=True):
-    """`queued` counts messages not yet taken by the client, `queued_bytes` their bytes."""
+    """One connection.
+
+    `client_id`: its id.
+    `name`: what it calls itself.
+    `transport`: `stdio`, `unix`, `tcp` or `websocket`.
+    `requests`: how many are in flight.
+    `queued`: messages that the client hasn't taken yet.
+    `queued_bytes`: their bytes.
+    `resyncs`: how often notifications had to be left out.
+    """
 
     client_id: str
     name: str
@@ -200,6 +344,17 @@ class ClientStatus(Wire, kw_only=True):
 
 
 class OpenSessionStatus(Wire, kw_only=True):
+    """One open session.
+
+    `session_id`: its id.
+    `path`: its file; null while it has none.
+    `revision`: its revision.
+    `entry_count`: how many entries it has.
+    `subscribers`: how many clients hear of it.
+    `queued`: changes that wait for its writer.
+    `persisted`: whether it is in a file.
+    """
+
     session_id: str
     path: str | None
     revision: int
@@ -210,7 +365,19 @@ class OpenSessionStatus(Wire, kw_only=True):
 
 
 class StatusResult(Wire, kw_only=True):
-    """`uptime` is in seconds, `memory` the resident bytes of the process."""
+    """What the daemon is doing.
+
+    `version`: the daemon's version.
+    `protocol_version`: the version of this protocol.
+    `daemon_id`: names the process.
+    `pid`: its process id.
+    `uptime`: in seconds.
+    `sessions_dir`: where sessions lie.
+    `transports`: where it listens.
+    `clients`: who is connected.
+    `sessions`: what is open.
+    `memory`: resident bytes of the process.
+    """
 
     version: str
     protocol_version: int
@@ -225,7 +392,10 @@ class StatusResult(Wire, kw_only=True):
 
 
 class StopParams(Wire, kw_only=True):
-    """`drain`: let running requests finish and write sessions that are not written yet."""
+    """How to stop.
+
+    `drain`: let running requests finish, and write sessions that are not written yet.
+    """
 
     drain: bool = True
 

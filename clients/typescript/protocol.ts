@@ -1,0 +1,1065 @@
+// The protocol of pi-daemon. Written by `python -m pi_daemon.rpc.generate`: don't edit.
+
+export const PROTOCOL_VERSION = 1;
+
+/** A JSON value that the daemon passes on as it is. */
+export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+
+/** Who connects. */
+export interface ClientInfo {
+  /** shown to other clients beside what this one changed; at most 100 characters of it. */
+  name: string;
+  /** the client's version. */
+  version?: string;
+}
+
+/** What a client may say beside LSP's own. */
+export interface PiDaemonInitialize {
+  /** the version that the client was written for; another than the daemon's is refused. */
+  protocolVersion?: number;
+  /** the daemon's token. TCP and WebSocket want it. */
+  token?: string;
+  /** offers to answer `summarizer/summarize`. */
+  summarizer?: boolean;
+}
+
+/** LSP's place for what a server wants to know. */
+export interface InitializationOptions {
+  /** what this daemon wants to know. */
+  piDaemon?: PiDaemonInitialize | null;
+}
+
+/** LSP's own; the daemon reads these members of it. */
+export interface InitializeParams {
+  /** the client's process. */
+  processId?: number | null;
+  /** who connects. */
+  clientInfo?: ClientInfo | null;
+  /** this daemon's own. */
+  initializationOptions?: InitializationOptions | null;
+  /** LSP's client capabilities. */
+  capabilities?: { [name: string]: Json };
+}
+
+/** No members. */
+export interface Empty {
+}
+
+/** What a session can be set to. A member that is absent is left as it is; null means the default. */
+export interface Options {
+  /** the model's context window in tokens; the daemon can't know it and asks nobody. */
+  contextWindow?: number | null;
+  /** what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default: `synced`. */
+  durability?: "synced" | "written" | null;
+  /** whether the session is compacted without being asked. */
+  autoCompact?: boolean | null;
+  /** the name of the summarizer to use. */
+  summarizer?: string | null;
+  /** tokens of the window that are kept free for the answer. */
+  reserveTokens?: number | null;
+  /** about how many tokens of the newest messages a compaction keeps. */
+  keepRecentTokens?: number | null;
+}
+
+/** A new session. */
+export interface CreateParams {
+  /** the directory that its agent works in, absolute. */
+  cwd: string;
+  /** its id; absent: a new one. */
+  id?: string;
+  /** its name. */
+  name?: string;
+  /** the file that it comes from. */
+  parentSession?: string;
+  /**
+   * when the file is first written: with the first assistant message, the first user or assistant message, at once,
+   * or never.
+   */
+  persist?: "firstAssistant" | "firstMessage" | "immediate" | "never";
+  /** what to set it to. */
+  options?: Options;
+}
+
+/** A session to open, by exactly one of `sessionId` and `path`. */
+export interface OpenParams {
+  /** its id. */
+  sessionId?: string;
+  /** its file. */
+  path?: string;
+  /** what to do with lines that can't be read: `refuse` the session, or `skip` them. */
+  recover?: "refuse" | "skip";
+  /** promise not to append. */
+  readOnly?: boolean;
+  /** what to set it to. */
+  options?: Options;
+}
+
+/** A session, and what it is to be set to. A member that is absent is left as it is; null means the default. */
+export interface ConfigureParams {
+  /** the model's context window in tokens; the daemon can't know it and asks nobody. */
+  contextWindow?: number | null;
+  /** what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default: `synced`. */
+  durability?: "synced" | "written" | null;
+  /** whether the session is compacted without being asked. */
+  autoCompact?: boolean | null;
+  /** the name of the summarizer to use. */
+  summarizer?: string | null;
+  /** tokens of the window that are kept free for the answer. */
+  reserveTokens?: number | null;
+  /** about how many tokens of the newest messages a compaction keeps. */
+  keepRecentTokens?: number | null;
+  /** the session. */
+  sessionId: string;
+}
+
+/** A session. */
+export interface SessionParams {
+  /** its id. */
+  sessionId: string;
+}
+
+/** Which sessions. */
+export interface ListParams {
+  /** those whose agent works there; absent: all. */
+  cwd?: string;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+  /** at most 1,000. */
+  limit?: number;
+  /** where to report progress. */
+  workDoneToken?: string | number;
+}
+
+/** Entries to append. Several form a chain, each under the one before. */
+export interface AppendParams {
+  /** the session. */
+  sessionId: string;
+  /**
+   * drafts, at most `limits.draftsInAppend`. A draft is an entry without `parentId` and `timestamp`. It may bring
+   * its `id`: the same id with the same content again is answered as before, so a retry is safe.
+   */
+  entries: Json[];
+  /** the entry to append under; null: as a root; absent: under the leaf. */
+  parentId?: string | null;
+  /**
+   * refuse with `leafMoved` where the leaf is another by now. Entries that don't belong to the conversation (label,
+   * session_info, usage, custom) or a compaction in between do no harm.
+   */
+  expectedLeafId?: string | null;
+}
+
+/** Which entries: those of `ids`, those after `since`, or all. */
+export interface EntriesParams {
+  /** the session. */
+  sessionId: string;
+  /** the entries wanted; each must be there. */
+  ids?: string[];
+  /** the entry after which to begin, in file order. */
+  since?: string;
+  /** at most 10,000, which is also the default. */
+  limit?: number;
+  /** where to report progress. */
+  workDoneToken?: string | number;
+}
+
+/** Which nodes. */
+export interface TreeParams {
+  /** the session. */
+  sessionId: string;
+  /**
+   * which entries, as in pi's own tree: `default` leaves out labels and settings, `noTools` tool results too;
+   * `userOnly` shows users' messages, `labeledOnly` what bears a label, `all` everything.
+   */
+  filter?: "all" | "default" | "labeledOnly" | "noTools" | "userOnly";
+  /** join straight stretches into their last entry. */
+  fold?: boolean;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+  /** where to report progress. */
+  workDoneToken?: string | number;
+}
+
+/** Which path. */
+export interface PathOfParams {
+  /** the session. */
+  sessionId: string;
+  /** where it ends; absent: at the session's leaf; null: before the first entry. */
+  leafId?: string | null;
+}
+
+/** Two entries. */
+export interface CompareParams {
+  /** the session. */
+  sessionId: string;
+  /** one entry. */
+  a: string;
+  /** the other. */
+  b: string;
+}
+
+/** What to project, and how. */
+export interface ContextParams {
+  /** the session. */
+  sessionId: string;
+  /** absent: the session's leaf; null: before the first entry. */
+  leafId?: string | null;
+  /** `agent`: messages as an agent holds them; `llm`: as a provider is sent them. */
+  format?: "agent" | "llm";
+  /**
+   * `report` names calls without results and results without calls; `repair` leaves the results out and answers the
+   * calls as aborted.
+   */
+  pairing?: "repair" | "report";
+}
+
+/** Where to go on from. */
+export interface MoveLeafParams {
+  /** the session. */
+  sessionId: string;
+  /** the entry to go to; null: before the first. */
+  entryId: string | null;
+  /**
+   * `at` the entry, or `before`: to the parent of a user or custom message, whose text comes back as `editorText`.
+   */
+  position?: "at" | "before";
+  /** have the branch that is left summarized. */
+  summarize?: boolean;
+  /** for the summarizer. */
+  instructions?: string;
+  /** a summary of the branch that is left, made by the client; it is appended at the target. */
+  summary?: string;
+  /** labels the summary if there is one, else the target. */
+  label?: string;
+  /** refuse with `leafMoved` where the leaf is another by now. */
+  expectedLeafId?: string | null;
+}
+
+/** A new session from a part of another. */
+export interface ForkParams {
+  /** the session to fork. */
+  sessionId: string;
+  /** where the path ends; absent: at the leaf. */
+  entryId?: string;
+  /** `at` the entry, or `before` a user or custom message, whose text comes back as `editorText`. */
+  position?: "at" | "before";
+  /** `path` copies the path to the entry, `tree` every line. */
+  scope?: "path" | "tree";
+  /** where the new session's agent works; absent: where the old one's does. */
+  cwd?: string;
+  /** the new session's id; absent: a new one. */
+  id?: string;
+}
+
+/** What to call an entry. */
+export interface LabelParams {
+  /** the session. */
+  sessionId: string;
+  /** the entry. */
+  entryId: string;
+  /** its label; null or empty clears it. */
+  label: string | null;
+}
+
+/** What to call a session. */
+export interface RenameParams {
+  /** the session. */
+  sessionId: string;
+  /** its name; empty clears it. */
+  name: string;
+}
+
+/** What stands for an entry in the context. */
+export interface Replacement {
+  /** a string, or an array of content parts. */
+  content: Json;
+}
+
+/** What an entry contributes to the context from here on, on this path. */
+export interface EditContextParams {
+  /** the session. */
+  sessionId: string;
+  /** the entry. */
+  targetId: string;
+  /** what stands for it; null: nothing does. */
+  replacement: Replacement | null;
+}
+
+/** A file. */
+export interface PathParams {
+  /** the session file, absolute. */
+  path: string;
+}
+
+/** What a client knows of a session. */
+export interface SubscribeSince {
+  /** the loading that it saw. */
+  instanceId: string;
+  /** the last revision that it saw. */
+  revision: number;
+}
+
+/** What to hear of. */
+export interface SubscribeParams {
+  /** the session. */
+  sessionId: string;
+  /** what the client knows already; what it missed is replayed. */
+  since?: SubscribeSince;
+}
+
+/** How to stop. */
+export interface StopParams {
+  /** let running requests finish, and write sessions that are not written yet. */
+  drain?: boolean;
+}
+
+/** What the daemon is and can do. */
+export interface PiDaemonCapabilities {
+  /** the version of this protocol. */
+  protocolVersion: number;
+  /** names the process; another id is another process, with nothing of the old one's subscriptions. */
+  daemonId: string;
+  /** names this connection, as in `origin`. */
+  clientId: string;
+  /** what this daemon can do, by name; absent: it can't. */
+  features: { [name: string]: { [name: string]: Json } };
+  /** the caps in force, each in the unit of its name. */
+  limits: { [name: string]: number };
+  /** where sessions lie. */
+  sessionsDir: string;
+}
+
+/** LSP's place for what isn't LSP's. */
+export interface Experimental {
+  /** this daemon's own. */
+  piDaemon: PiDaemonCapabilities;
+}
+
+/** LSP's server capabilities, as far as there are any. */
+export interface ServerCapabilities {
+  /** what isn't LSP's. */
+  experimental: Experimental;
+}
+
+/** Who answers. */
+export interface ServerInfo {
+  /** `pi-daemon`. */
+  name: string;
+  /** the daemon's version. */
+  version: string;
+}
+
+/** LSP's own. */
+export interface InitializeResult {
+  /** what can be asked for. */
+  capabilities: ServerCapabilities;
+  /** who answers. */
+  serverInfo: ServerInfo;
+}
+
+/** A model, as a path has selected it. */
+export interface Model {
+  /** the provider's name in the session file. */
+  provider: string;
+  /** the model's name there. */
+  modelId: string;
+}
+
+/** One thing that is wrong with a session file. */
+export interface DamageInfo {
+  /**
+   * a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end: `tornTail`; the
+   * tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`, `byteOrderMark`, `unversioned`,
+   * `newerVersion`, `noHeader`, `empty`.
+   */
+  kind: string;
+  /** the same in words. */
+  message: string;
+  /** the line, counted from 1. */
+  line: number | null;
+  /** where the line begins, in bytes. */
+  offset: number | null;
+  /** the line's length in bytes. */
+  length: number | null;
+  /** the entries concerned: themselves, or those that lost an ancestor. */
+  entryIds: string[];
+}
+
+/** An open session as it is now. */
+export interface SessionState {
+  /** its id. */
+  sessionId: string;
+  /** its file; null while `persisted` is false. */
+  path: string | null;
+  /** the directory that its agent works in. */
+  cwd: string;
+  /** null without one. */
+  name: string | null;
+  /** the file that it was forked from. */
+  parentSession: string | null;
+  /** where the next entry is appended; null: before the first. */
+  leafId: string | null;
+  /** counts the changes of state since it was loaded, moves of the leaf included. */
+  revision: number;
+  /** names this loading of the session: each load, reload or replacement is a new one. */
+  instanceId: string;
+  /** how many entries it has. */
+  entryCount: number;
+  /** the model that the path has selected. */
+  model: Model | null;
+  /** the level that the path has selected. */
+  thinkingLevel: string;
+  /** the size of the context; an estimate until the next valid usage. */
+  contextTokens: number;
+  /** whether it is in a file. */
+  persisted: boolean;
+  /** why nothing can be appended, or false. */
+  readOnly: boolean | string;
+  /** what it is set to. */
+  options: Options;
+  /** what is wrong with its file. */
+  damage: DamageInfo[];
+  /** the text of the message before which it was forked. */
+  editorText?: string;
+}
+
+/** A session in a list. Times are ISO 8601 with milliseconds and Z. */
+export interface SessionInfo {
+  /** its id. */
+  sessionId: string;
+  /** its file; null while it has none. */
+  path: string | null;
+  /** the directory that its agent works in. */
+  cwd: string;
+  /** null without one. */
+  name: string | null;
+  /** the file that it was forked from. */
+  parentSession: string | null;
+  /** when it began. */
+  created: string;
+  /** the time of its last user or assistant message. */
+  modified: string;
+  /** how many messages it has. */
+  messageCount: number;
+  /** the text of the first user message. */
+  firstMessage: string;
+  /** of the file, in bytes. */
+  size: number;
+  /** whether the daemon has it open. */
+  open: boolean;
+  /** whether it is in a file. */
+  persisted: boolean;
+}
+
+/** Sessions, newest activity first. */
+export interface ListResult {
+  /** one page of them. */
+  sessions: SessionInfo[];
+  /** where there is more. */
+  nextCursor?: string;
+}
+
+/** The session is gone. */
+export interface DeleteResult {
+  /** where its file went, if the system tells. */
+  trashedTo?: string;
+}
+
+/** What the daemon gave a draft. */
+export interface AppendedEntry {
+  /** its id. */
+  id: string;
+  /** the entry that it hangs under. */
+  parentId: string | null;
+  /** when it was appended. */
+  timestamp: string;
+}
+
+/** The entries are in the session. */
+export interface AppendResult {
+  /** what each draft was given, in their order. */
+  entries: AppendedEntry[];
+  /** the last of them. */
+  leafId: string | null;
+  /** the session's revision with them. */
+  revision: number;
+  /**
+   * what is promised for them: `memory` (not on disk yet), `written` (survives kill −9) or `synced` (survives a loss
+   * of power).
+   */
+  durability: "memory" | "synced" | "written";
+  /** true where another process had written to the file before them. */
+  raced?: boolean;
+  /** the size of the context at the leaf; an estimate until the next valid usage. */
+  contextTokens: number;
+  /** whether it is time to; null while no context window is known. */
+  shouldCompact: boolean | null;
+}
+
+/** Entries in file order. */
+export interface EntriesResult {
+  /** each as it is stored, byte for byte. */
+  entries: Json[];
+  /** the leaf now. */
+  leafId: string | null;
+  /** the revision that this shows. */
+  revision: number;
+  /** where there is more: what to give as `since` for it. */
+  nextSince?: string;
+}
+
+/** One entry as a tree shows it. */
+export interface TreeNode {
+  /** the entry's id. */
+  id: string;
+  /** the entry that it hangs under. In a filtered tree that is the nearest one shown. */
+  parentId: string | null;
+  /** the entry's kind. */
+  type: string;
+  /** the message's role, for messages. */
+  role?: string;
+  /** at most 120 characters of text: never images, thinking or whole arguments. */
+  preview: string;
+  /** the label that the entry bears now. */
+  label?: string;
+  /** the entry's own, as stored. */
+  timestamp: string;
+  /** how many of its children are shown. */
+  childCount: number;
+  /** whether it lies on the path to the leaf. */
+  onPath: boolean;
+  /** with `fold`, how many entries a straight stretch stands for. */
+  run?: number;
+}
+
+/** The tree as a flat list. */
+export interface TreeResult {
+  /**
+   * parents before their children, siblings by time. A hidden entry's children hang under its nearest visible
+   * ancestor.
+   */
+  nodes: TreeNode[];
+  /** the leaf now. */
+  leafId: string | null;
+  /** the revision that this shows. */
+  revision: number;
+  /** where there is more. */
+  nextCursor?: string;
+}
+
+/** A path. */
+export interface PathResult {
+  /** root first. */
+  entryIds: string[];
+  /** where it ends. */
+  leafId: string | null;
+}
+
+/** Where two paths part. */
+export interface CompareResult {
+  /** the last entry that both have; null where they have none. */
+  ancestorId: string | null;
+  /** the entries of the one path after it, root first. */
+  a: string[];
+  /** those of the other. */
+  b: string[];
+}
+
+/** Something for which a provider would refuse the request. */
+export interface Problem {
+  /** a tool result without its call, or a call without its result. */
+  kind: "callWithoutResult" | "resultWithoutCall";
+  /** the entry that has it. */
+  entryId: string;
+  /** the call's id. */
+  toolCallId: string;
+}
+
+/** What the model sees at a leaf. */
+export interface ContextResult {
+  /** as they are stored, wherever the projection neither makes nor changes them. */
+  messages: Json[];
+  /** `sources[i]` is the entry that `messages[i]` comes from. */
+  sources: string[];
+  /** the model that the path has selected. */
+  model: Model | null;
+  /** the level that the path has selected. */
+  thinkingLevel: string;
+  /** the context's size; an estimate until the next valid usage. */
+  tokens: number;
+  /** the compaction that the context begins with. */
+  compactionId?: string;
+  /** the leaf that it belongs to. */
+  leafId: string | null;
+  /** what a provider would refuse; with `repair` what was repaired. */
+  problems: Problem[];
+}
+
+/** The leaf was moved. */
+export interface MoveLeafResult {
+  /** where it is. */
+  leafId: string | null;
+  /** where it was. */
+  previousLeafId: string | null;
+  /** the summary that was appended. */
+  summaryEntryId?: string;
+  /** the text of the message before which the leaf is now. */
+  editorText?: string;
+  /** the session's revision with it. */
+  revision: number;
+}
+
+/** An entry was appended for the change. */
+export interface ChangeResult {
+  /** that entry. */
+  entryId: string;
+  /** the session's revision with it. */
+  revision: number;
+}
+
+/** Sums over the assistant messages of the file. */
+export interface TokenTotals {
+  /** tokens sent. */
+  input: number;
+  /** tokens made. */
+  output: number;
+  /** tokens read from the provider's cache. */
+  cacheRead: number;
+  /** tokens written to it. */
+  cacheWrite: number;
+  /** in the currency that the agent counts in. */
+  cost: number;
+}
+
+/** What a session amounts to. */
+export interface StatsResult {
+  /** the session. */
+  sessionId: string;
+  /** how many entries it has. */
+  entryCount: number;
+  /** how many of them are messages. */
+  messageCount: number;
+  /** the same by role. */
+  messagesByRole: { [name: string]: number };
+  /** how many tools were called. */
+  toolCalls: number;
+  /** sums over all branches. */
+  tokens: TokenTotals;
+  /** the size of the context at the leaf. */
+  contextTokens: number;
+  /** what the session is set to; null: unknown. */
+  contextWindow: number | null;
+  /** `contextTokens` over `contextWindow`; null while that is unknown. */
+  contextShare: number | null;
+  /** the revision that this shows. */
+  revision: number;
+}
+
+/** What a check found. */
+export interface CheckResult {
+  /** the file. */
+  path: string;
+  /** the id in its header. */
+  sessionId: string | null;
+  /** how many entries can be read. */
+  entryCount: number;
+  /** false where `session/open` would refuse without `recover: "skip"`. */
+  opens: boolean;
+  /** what is wrong. */
+  damage: DamageInfo[];
+}
+
+/** What a repair did. */
+export interface RepairResult {
+  /** the file. */
+  path: string;
+  /** where the file as it was is kept; null where nothing had to be repaired and nothing was written. */
+  originalKeptAt: string | null;
+  /** what was left out. */
+  dropped: DamageInfo[];
+}
+
+/** From here on every revision is told, once and in order. */
+export interface SubscribeResult {
+  /** this loading of the session. */
+  instanceId: string;
+  /** the revision as of now. */
+  revision: number;
+  /** the leaf as of now. */
+  leafId: string | null;
+  /** what lies between can't be replayed: read the session anew. */
+  fresh: boolean;
+  /** the notifications that were missed, `{method, params}`, oldest first. */
+  events?: Json[];
+}
+
+/** What there was to end. */
+export interface UnsubscribeResult {
+  /** `notOpen`: the session isn't even open. */
+  status: "notOpen" | "notSubscribed" | "unsubscribed";
+}
+
+/** One connection. */
+export interface ClientStatus {
+  /** its id. */
+  clientId: string;
+  /** what it calls itself. */
+  name: string;
+  /** `stdio`, `unix`, `tcp` or `websocket`. */
+  transport: string;
+  /** how many are in flight. */
+  requests: number;
+  /** messages that the client hasn't taken yet. */
+  queued: number;
+  /** their bytes. */
+  queuedBytes: number;
+  /** how often notifications had to be left out. */
+  resyncs: number;
+}
+
+/** One open session. */
+export interface OpenSessionStatus {
+  /** its id. */
+  sessionId: string;
+  /** its file; null while it has none. */
+  path: string | null;
+  /** its revision. */
+  revision: number;
+  /** how many entries it has. */
+  entryCount: number;
+  /** how many clients hear of it. */
+  subscribers: number;
+  /** changes that wait for its writer. */
+  queued: number;
+  /** whether it is in a file. */
+  persisted: boolean;
+}
+
+/** What the daemon is doing. */
+export interface StatusResult {
+  /** the daemon's version. */
+  version: string;
+  /** the version of this protocol. */
+  protocolVersion: number;
+  /** names the process. */
+  daemonId: string;
+  /** its process id. */
+  pid: number;
+  /** in seconds. */
+  uptime: number;
+  /** where sessions lie. */
+  sessionsDir: string;
+  /** where it listens. */
+  transports: string[];
+  /** who is connected. */
+  clients: ClientStatus[];
+  /** what is open. */
+  sessions: OpenSessionStatus[];
+  /** resident bytes of the process. */
+  memory: number;
+}
+
+/** The client that caused a change. */
+export interface Origin {
+  /** the id that the daemon gave the client in `initialize`. */
+  clientId: string;
+  /** what the client calls itself. */
+  name: string;
+}
+
+/** The leaf is another. */
+export interface LeafChanged {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** where it is. */
+  leafId: string | null;
+  /** where it was. */
+  previousLeafId: string | null;
+  /** what moved it. */
+  cause: "append" | "compact" | "external" | "move" | "reload";
+}
+
+/** Entries were appended. */
+export interface Appended {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** each as a tree shows it, in file order. */
+  entries: TreeNode[];
+  /** what appended them. */
+  cause: "append" | "compact" | "external" | "move" | "reload";
+}
+
+/** A compaction was appended. */
+export interface Compacted {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** the compaction. */
+  entryId: string;
+  /** the first entry that the context keeps. */
+  firstKeptEntryId: string | null;
+  /** the context's size before. */
+  tokensBefore: number;
+  /** an estimate of its size now; null where another process appended the compaction. */
+  tokensAfter: number | null;
+  /** what the summary kept of the facts. */
+  retention?: Json;
+  /** what appended it. */
+  cause: "append" | "compact" | "external" | "move" | "reload";
+}
+
+/** An entry's label was set or cleared. */
+export interface LabelChanged {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** the entry. */
+  targetId: string;
+  /** its label; null: cleared. */
+  label: string | null;
+  /** the entry that says so. */
+  entryId: string;
+}
+
+/** The session's name was set or cleared. */
+export interface Renamed {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** its name; null: cleared. */
+  name: string | null;
+  /** the entry that says so. */
+  entryId: string;
+}
+
+/** The file isn't the one that was open, and `instanceId` is a new one. Subscribe again. */
+export interface Replaced {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** what happened to it. */
+  reason: string;
+}
+
+/** Damage was found. */
+export interface Damaged {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** what is wrong. */
+  damage: DamageInfo[];
+  /** ids of entries that were acknowledged and are not in the file any more. */
+  lost?: string[];
+}
+
+/** The session takes no more appends. */
+export interface Failed {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** what failed. */
+  reason: string;
+  /** the system's name for it, such as EIO. */
+  errno: string | null;
+}
+
+/** The session was deleted. */
+export interface Deleted {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** where its file went, if the system tells. */
+  trashedTo?: string;
+}
+
+/** Notifications were left out because the client did not read. Subscribe again, then `session/entries`. */
+export interface Resync {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** its revision now. */
+  revision: number;
+}
+
+/** LSP's work done progress. */
+export interface ProgressValue {
+  /** `begin`, `report` or `end`. */
+  kind: string;
+  /** the method, at the beginning. */
+  title?: string;
+  /** what is being done. */
+  message?: string;
+  /** 0 to 100. */
+  percentage?: number;
+}
+
+/** How far a request has come. */
+export interface Progress {
+  /** the request's `workDoneToken`. */
+  token: string | number;
+  /** how far. */
+  value: ProgressValue;
+}
+
+/** Every request by its method. */
+export interface Requests {
+  /** LSP's own; the first request of a connection. */
+  "initialize": { params: InitializeParams; result: InitializeResult };
+  /** Ends the connection, never a shared daemon. */
+  "shutdown": { params: Empty; result: null };
+  /** Make a session, open it and subscribe to it. */
+  "session/create": { params: CreateParams; result: SessionState };
+  /** Open a session and subscribe to it. */
+  "session/open": { params: OpenParams; result: SessionState };
+  /** Change what a session is set to. */
+  "session/configure": { params: ConfigureParams; result: SessionState };
+  /** Unsubscribe, and free the writer when nobody else is there. */
+  "session/close": { params: SessionParams; result: Empty };
+  /** The sessions there are, newest activity first. */
+  "session/list": { params: ListParams; result: ListResult };
+  /** Move a session to the trash; refused while another client has it open. */
+  "session/delete": { params: SessionParams; result: DeleteResult };
+  /** Append entries; the leaf moves to the last one. */
+  "session/append": { params: AppendParams; result: AppendResult };
+  /** Entries as they are stored, in file order. */
+  "session/entries": { params: EntriesParams; result: EntriesResult };
+  /** The tree as a flat list of nodes. */
+  "session/tree": { params: TreeParams; result: TreeResult };
+  /** The entries from the root to a leaf. */
+  "session/path": { params: PathOfParams; result: PathResult };
+  /** Where two entries' paths part. */
+  "session/compare": { params: CompareParams; result: CompareResult };
+  /** What the model is sent at a leaf. */
+  "session/context": { params: ContextParams; result: ContextResult };
+  /** Move the leaf: the next append goes there. No file changes without a summary or a label. */
+  "session/moveLeaf": { params: MoveLeafParams; result: MoveLeafResult };
+  /** A new session from a path or the whole tree of this one. */
+  "session/fork": { params: ForkParams; result: SessionState };
+  /** Label an entry, or clear its label. */
+  "session/label": { params: LabelParams; result: ChangeResult };
+  /** Name the session. */
+  "session/rename": { params: RenameParams; result: ChangeResult };
+  /** Replace or omit what an entry contributes to the context. */
+  "session/editContext": { params: EditContextParams; result: ChangeResult };
+  /** Messages, tool calls, tokens and cost of a session. */
+  "session/stats": { params: SessionParams; result: StatsResult };
+  /** The damage of a file that need not be open. */
+  "session/check": { params: PathParams; result: CheckResult };
+  /** Rewrite a damaged file without what can't be read; the original is kept. */
+  "session/repair": { params: PathParams; result: RepairResult };
+  /** Hear of every change from now on, and catch up with what was missed. */
+  "session/subscribe": { params: SubscribeParams; result: SubscribeResult };
+  /** Hear no more of a session. */
+  "session/unsubscribe": { params: SessionParams; result: UnsubscribeResult };
+  /** What the daemon is doing. */
+  "daemon/status": { params: Empty; result: StatusResult };
+  /** Stop the daemon for everybody. */
+  "daemon/stop": { params: StopParams; result: Empty };
+}
+
+/** Every notification from the daemon by its method. */
+export interface Notifications {
+  /** The leaf is another. */
+  "session/leafChanged": LeafChanged;
+  /** Entries were appended. */
+  "session/appended": Appended;
+  /** A compaction was appended. */
+  "session/compacted": Compacted;
+  /** An entry's label was set or cleared. */
+  "session/labelChanged": LabelChanged;
+  /** The session's name was set or cleared. */
+  "session/renamed": Renamed;
+  /** The file was rewritten or replaced; this is a new instance. */
+  "session/replaced": Replaced;
+  /** Damage was found, or acknowledged entries are gone from the file. */
+  "session/damaged": Damaged;
+  /** A write failed for good; the session takes no more appends. */
+  "session/failed": Failed;
+  /** The session was deleted. */
+  "session/deleted": Deleted;
+  /** Notifications were left out. */
+  "session/resync": Resync;
+  /** How far a request with a workDoneToken has come. */
+  "$/progress": Progress;
+}
+
+/** `data.reason` of an error, and its code. */
+export const ERROR_CODES = {
+  sessionNotFound: 1001,
+  sessionExists: 1002,
+  sessionCorrupted: 1003,
+  entryNotFound: 1004,
+  leafMoved: 1005,
+  duplicateEntry: 1006,
+  invalidEntry: 1007,
+  writerBusy: 1008,
+  readOnly: 1009,
+  storageFailed: 1010,
+  sessionFailed: 1011,
+  nothingToCompact: 1012,
+  summarizerFailed: 1013,
+  busy: 1014,
+  overloaded: 1015,
+  outsideRoot: 1016,
+  unauthorized: 1017,
+  tooLarge: 1018,
+  shuttingDown: 1019,
+  versionMismatch: 1020,
+  ambiguousSession: 1021,
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  notInitialized: -32002,
+  cancelled: -32800,
+} as const;
+
+export type ErrorReason = keyof typeof ERROR_CODES;
