@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pi_daemon.rpc.connection import Connection
 from pi_daemon.rpc.framing import Broken, Framer, frame
+from pi_daemon.transports.intake import Intake
 
 if TYPE_CHECKING:
     from pi_daemon.transports.server import Server
@@ -28,6 +29,7 @@ class SocketChannel(asyncio.BufferedProtocol):
         self._connection: Connection | None = None
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport
+        self._intake: Intake[Any] = Intake(self._deliver)
         self._full = False
         self._closing = False
         self._ended = False
@@ -48,16 +50,16 @@ class SocketChannel(asyncio.BufferedProtocol):
         raise NotImplementedError
 
     def pause(self) -> None:
-        self._transport.pause_reading()
+        self._intake.hold("connection")
 
     def resume(self) -> None:
-        self._transport.resume_reading()
+        self._intake.release("connection")
 
     def close(self) -> None:
         if self._closing:
             return
         self._closing = True
-        self._transport.resume_reading()
+        self._intake.discard()
         self._say_goodbye()
         if self._peer_ended:
             self._transport.close()
@@ -88,6 +90,7 @@ class SocketChannel(asyncio.BufferedProtocol):
         self._transport = transport
         transport.set_write_buffer_limits(high=0)
         if self._server.admit(self, transport.get_extra_info("socket")):
+            self._intake.attach(transport)
             self._begin()
         else:
             self._closing = True
@@ -105,7 +108,11 @@ class SocketChannel(asyncio.BufferedProtocol):
         self._take(bytes(self._server.received[:nbytes]))
 
     def _take(self, data: bytes) -> None:
-        """Bytes came."""
+        """Bytes came: cut them up for the intake."""
+        raise NotImplementedError
+
+    def _deliver(self, item: Any) -> None:
+        """A piece of them is due."""
         raise NotImplementedError
 
     def pause_writing(self) -> None:
@@ -118,6 +125,7 @@ class SocketChannel(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._closing = True
+        self._intake.discard()
         if self._linger is not None:
             self._linger.cancel()
         if self._connection is not None:
@@ -142,7 +150,11 @@ class FramedChannel(SocketChannel):
             self._transport.write(frame(*messages))
 
     def _take(self, data: bytes) -> None:
-        deliver(self._framer.feed(data), self._connection, self._transport.abort)
+        self._intake.take(self._framer.feed(data))
+
+    def _deliver(self, item: bytes | Broken) -> None:
+        if self._connection is not None:
+            deliver(item, self._connection, self._transport.abort)
 
     def eof_received(self) -> bool:
         self._peer_ended = True
@@ -151,14 +163,11 @@ class FramedChannel(SocketChannel):
         return not self._closing
 
 
-def deliver(found: list[bytes | Broken], connection: Connection | None, abort: Callable[[], None]) -> None:
-    """Hand to the connection what the framer found; `abort` for a peer that speaks HTTP."""
-    if connection is None:
-        return
-    for item in found:
-        if isinstance(item, bytes):
-            connection.receive(item)
-        elif item.refused is not None:
-            connection.framing_failed(item.refused, item.fatal)
-        else:
-            abort()
+def deliver(item: bytes | Broken, connection: Connection, abort: Callable[[], None]) -> None:
+    """Hand to the connection what a framer found; `abort` for a peer that speaks HTTP."""
+    if isinstance(item, bytes):
+        connection.receive(item)
+    elif item.refused is not None:
+        connection.framing_failed(item.refused, item.fatal)
+    else:
+        abort()

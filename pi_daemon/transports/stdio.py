@@ -8,9 +8,10 @@ import stat
 import threading
 
 from pi_daemon.rpc.connection import Connection
-from pi_daemon.rpc.framing import Framer, frame
+from pi_daemon.rpc.framing import Broken, Framer, frame
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.transports.channel import deliver
+from pi_daemon.transports.intake import Intake
 from pi_daemon.transports.server import ConnectionFactory
 
 _READ_BYTES = 64 * 1024
@@ -83,6 +84,7 @@ class _StdioChannel(asyncio.Protocol):
         self._server = server
         self._loop = asyncio.get_running_loop()
         self._framer = Framer(server.limits)
+        self._intake: Intake[bytes | Broken] = Intake(self._deliver)
         self._connection: Connection | None = None
         self._reading: asyncio.ReadTransport
         self._writing: asyncio.WriteTransport
@@ -95,6 +97,7 @@ class _StdioChannel(asyncio.Protocol):
         self._writing.set_write_buffer_limits(high=0)
         self._connection = connect(self, None)
         self._reading, _ = await self._loop.connect_read_pipe(lambda: self, os.fdopen(source, "rb", 0))
+        self._intake.attach(self._reading)
 
     @property
     def backlog(self) -> int:
@@ -105,14 +108,15 @@ class _StdioChannel(asyncio.Protocol):
             self._writing.write(frame(*messages))
 
     def pause(self) -> None:
-        self._reading.pause_reading()
+        self._intake.hold("connection")
 
     def resume(self) -> None:
-        self._reading.resume_reading()
+        self._intake.release("connection")
 
     def close(self) -> None:
         if not self._closing:
             self._closing = True
+            self._intake.discard()
             self._reading.close()
             self._writing.close()
             self._linger = self._loop.call_later(self._server.limits.linger_seconds, self._writing.abort)
@@ -122,7 +126,11 @@ class _StdioChannel(asyncio.Protocol):
             self._connection.close()
 
     def data_received(self, data: bytes) -> None:
-        deliver(self._framer.feed(data), self._connection, self._writing.abort)
+        self._intake.take(self._framer.feed(data))
+
+    def _deliver(self, item: bytes | Broken) -> None:
+        if self._connection is not None:
+            deliver(item, self._connection, self._writing.abort)
 
     def eof_received(self) -> None:
         if self._connection is not None:

@@ -14,7 +14,7 @@ from typing import ClassVar
 from websockets.datastructures import MultipleValuesError
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request
-from websockets.protocol import State
+from websockets.protocol import Event, State
 from websockets.server import ServerProtocol
 from websockets.typing import Origin
 
@@ -74,7 +74,6 @@ class _WebSocketChannel(SocketChannel):
         self._accepting = server
         self._wire = ServerProtocol(origins=server.origins, max_size=server.limits.body_bytes, logger=_logger)
         self._parts: list[bytes] = []
-        self._pausing = {"connection": False, "pongs": False}
 
     def _begin(self) -> None:
         self._linger = self._loop.call_later(self._server.limits.handshake_seconds, self._transport.abort)
@@ -85,26 +84,22 @@ class _WebSocketChannel(SocketChannel):
                 self._wire.send_text(message)
             self._flush()
 
-    def pause(self) -> None:
-        self._pause("connection", True)
-
-    def resume(self) -> None:
-        self._pause("connection", False)
-
     def resume_writing(self) -> None:
-        self._pause("pongs", False)
+        self._intake.release("pongs")
         super().resume_writing()
 
     def _take(self, data: bytes) -> None:
         self._wire.receive_data(data)
-        for event in self._wire.events_received():
-            if isinstance(event, Request):
-                self._shake_hands(event)
-            elif isinstance(event, Frame):
-                self._take_frame(event)
+        self._intake.take(self._wire.events_received())
         self._flush()
         if self._full and self._transport.get_write_buffer_size() > _PONG_BYTES:
-            self._pause("pongs", True)
+            self._intake.hold("pongs")
+
+    def _deliver(self, event: Event) -> None:
+        if isinstance(event, Request):
+            self._shake_hands(event)
+        elif isinstance(event, Frame):
+            self._take_frame(event)
 
     def eof_received(self) -> bool:
         self._peer_ended = True
@@ -149,11 +144,3 @@ class _WebSocketChannel(SocketChannel):
             if pieces[-1] == b"":  # the library's sign for the end of our side
                 self._end()
                 self.dismiss()
-
-    def _pause(self, why: str, wanted: bool) -> None:
-        """Read only while nobody wants us not to."""
-        self._pausing[why] = wanted
-        if any(self._pausing.values()) and not self._closing:
-            self._transport.pause_reading()
-        else:
-            self._transport.resume_reading()
