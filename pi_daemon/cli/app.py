@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import enum
 import os
 import sys
@@ -75,6 +74,8 @@ def _run(
     do: Callable[[Where, Output], Coroutine[Any, Any, Exit | None]],
 ) -> None:
     """Does it, and ends the process with what it returns or what its failure means."""
+    import asyncio
+
     from pi_daemon_client import ClientError
 
     from pi_daemon.cli.exits import Exit, Failure, failure_of
