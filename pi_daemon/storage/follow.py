@@ -7,13 +7,14 @@ A `Follower` notices both: growth is read, anything else means that the file isn
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import structs
 
 from pi_daemon.session.errors import StorageFailed
 from pi_daemon.storage.scan import MARK, Found, Reader, Tail, mark_before
-from pi_daemon.storage.system import Files, refusal, telling
+from pi_daemon.storage.system import Files, refusal
 
 SETTLED_SECONDS = 0.05
 """How long a last line without an end must have stood still before anybody writes behind it: whoever is in the middle
@@ -38,15 +39,16 @@ class Follower:
         self.reader = reader
         self._state = state
         self._grew_at = files.now()
+        self._out_of_step = False
 
     def stat(self) -> os.stat_result:
         """The file's state, if the path still names it. Raises Replaced, StorageFailed."""
+        if self._out_of_step:
+            raise Replaced(f"{self.path.name} could not be read further; open the session again", errno="EIO")
         try:
             state = self.files.stat(self.path)
         except FileNotFoundError as error:
-            raise Replaced(
-                f"{self.path.name} was deleted while it was open; close the session", errno="ENOENT"
-            ) from error
+            raise _deleted(self.path) from error
         except OSError as error:
             raise refusal(error, f"look at {self.path.name}") from error
         if not os.path.samestat(state, self._state):
@@ -65,7 +67,7 @@ class Follower:
             self._check_mark(tail, state.st_size)
             if state.st_size != tail.size:
                 self._grew_at = self.files.now()
-            found, self.tail = self.reader.read_on(self.files, self.fd, tail, state)
+            found, self.tail = self._read_on(tail, state)
         except OSError as error:
             raise refusal(error, f"read {self.path.name}") from error
         return found
@@ -80,9 +82,9 @@ class Follower:
             except OSError as error:
                 raise refusal(error, f"read {self.path.name}") from error
 
-    def settle(self) -> Found:
-        """Wait until a last line without an end stands still. Raises StorageFailed where it doesn't, Replaced."""
-        found = Found()
+    def settle(self, note: Callable[[Found], None]) -> None:
+        """Wait until a last line without an end stands still; `note` is given what comes meanwhile. Raises
+        StorageFailed where it doesn't, Replaced."""
         deadline = self.files.now() + PATIENCE_SECONDS
         while self.tail.fragment:
             now = self.files.now()
@@ -92,8 +94,7 @@ class Follower:
             if now >= deadline:
                 raise StorageFailed(f"another process is writing a line to {self.path.name}; try again", errno="EBUSY")
             self.files.sleep(left)
-            found = found.then(self.catch_up())
-        return found
+            note(self.catch_up())
 
     def wrote(self, data: bytes, led: bool, lines: int, state: os.stat_result) -> tuple[Found, bool]:
         """We have written `data`, so many lines, with a newline in front if `led`; `state` is the file's after that.
@@ -103,21 +104,18 @@ class Follower:
         """
         tail = self.tail
         start = tail.size
+        if state.st_nlink == 0:
+            raise _deleted(self.path)
         if state.st_size != start + len(data):
             start = self.files.position(self.fd) - len(data)
             if start < tail.size:
                 raise _replaced(self.path)
-        found = Found()
-        before = tail
-        if start > tail.size:
-            found, before = self.reader.read_on(self.files, self.fd, tail, state, stop=start)
-            if before.open and not led:
+            if start > tail.size and not led and self.files.read(self.fd, 1, start - 1) != b"\n":
                 if self.files.fstat(self.fd).st_size != start + len(data):
                     raise StorageFailed(f"another process tore a line in {self.path.name}; try again", errno="EBUSY")
                 self.files.ftruncate(self.fd, start)
-                self.tail = before
-                self._grew_at = self.files.now()
-                return found, False
+                return Found(), False
+        found, before = (Found(), tail) if start == tail.size else self._read_on(tail, state, stop=start)
         if before.end < start:
             rest = self.files.read(self.fd, start - before.end, before.end)
             found.damage += self.reader.read_ended(rest, before.end)
@@ -129,24 +127,34 @@ class Follower:
         return found, True
 
     def moved(self, fd: int, state: os.stat_result, by: int) -> Follower:
-        """The same lines in another file, `by` bytes further on at the end. This descriptor is closed; on StorageFailed
+        """The same lines in another file, `by` bytes further on at the end. This descriptor is closed; on OSError
         the other one."""
         tail = self.tail
         end = tail.end + by
-        with telling(f"read {self.path.name}"):
-            try:
-                mark = mark_before(self.files, fd, end)
-            except BaseException:
-                self.files.close(fd)
-                raise
+        try:
+            mark = mark_before(self.files, fd, end)
+        except BaseException:
+            self.files.close(fd)
+            raise
         known = Tail(end, tail.size + by, -1, mark, tail.open, tail.fragment)
         header = structs.replace(self.reader.header, version=3) if self.reader.header else None
         self.files.close(self.fd)
         return Follower(self.files, self.path, fd, state, known, Reader.after(header, self.reader.lines))
 
+    def _read_on(self, tail: Tail, state: os.stat_result, stop: int | None = None) -> tuple[Found, Tail]:
+        """A reader that failed half-way has counted lines of which nobody was told."""
+        self._out_of_step = True
+        read = self.reader.read_on(self.files, self.fd, tail, state, stop)
+        self._out_of_step = False
+        return read
+
     def _check_mark(self, tail: Tail, size: int) -> None:
         if size < tail.end or mark_before(self.files, self.fd, tail.end) != tail.mark:
             raise _replaced(self.path)
+
+
+def _deleted(path: Path) -> Replaced:
+    return Replaced(f"{path.name} was deleted while it was open; close the session", errno="ENOENT")
 
 
 def _replaced(path: Path) -> Replaced:

@@ -29,7 +29,7 @@ from pi_daemon.storage.publish import publish
 from pi_daemon.storage.reserve import Reservation
 from pi_daemon.storage.rewrite import Piece, header_line, migrated_header, migration_pieces, replace, rewritten
 from pi_daemon.storage.scan import MARK, Found, Reader, Tail
-from pi_daemon.storage.system import Files, refusal, sync_folder
+from pi_daemon.storage.system import Files, refusal, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
 
 AT_ONCE_BYTES = 64 * 1024
@@ -45,7 +45,7 @@ JUST_SEEN_SECONDS = 0.0005
 the stat after the write shows."""
 
 SLOW_SECONDS = 5.0
-"""Long enough that a slow disk holds up the caller's thread for a thousandth of the time at most."""
+"""Long enough that a slow disk holds up the caller's thread for a small part of the time."""
 
 TRIES = 3
 """Writes of one batch, where another process leaves a line without an end in front of it each time."""
@@ -97,7 +97,7 @@ class FileLog:
         self._seen = -1.0
         # A cancelled waiter doesn't stop the thread that works for it, so calls may overlap after all.
         self._writing = threading.Lock()
-        # Held while places are looked up and read, and while a migration moves them.
+        # Held while lines are read by their places, and while a migration moves them.
         self._places = threading.Lock()
 
     @property
@@ -199,7 +199,7 @@ class FileLog:
                 return self._first_write(self._unwritten, lines, synced)
             for _ in range(TRIES):
                 self._note(self._opened().catch_up())
-                self._note(self._opened().settle())
+                self._opened().settle(self._note)
                 if self._migration is not None:
                     self._migrate(self._opened(), self._migration)
                 written = self._write(self._opened(), lines, synced)
@@ -251,20 +251,17 @@ class FileLog:
             raise self._failed from error
 
     def _migrate(self, file: Follower, migration: Migration) -> None:
+        """Readers wait meanwhile: they would take the new file for a stranger's."""
         tail = file.tail
         pieces = [Piece(*migration.header_at, migrated_header), *migration_pieces(migration.heads, migration.version)]
         placed: list[tuple[int, int]] = []
         parts = rewritten(self._files, file.fd, pieces, tail.size, placed)
-        try:
+        with self._places, telling(f"rewrite {self._path.name} as version 3"):
             fd, state, _ = replace(self._files, self._path, file.fd, parts, tail.size, migration.keep_in)
-        except OSError as error:
-            raise refusal(error, f"rewrite {self._path.name} as version 3") from error
-        moved = state.st_size - tail.size
-        with self._places:
+            self._file = file.moved(fd, state, state.st_size - tail.size)
             for piece, (offset, length) in zip(pieces, placed, strict=True):
                 if piece.head is not None:
                     piece.head.offset, piece.head.length = offset, length
-            self._file = file.moved(fd, state, moved)
             self._migration = None
             self._unsynced = [self._path.parent]
 

@@ -91,7 +91,7 @@ class FaultyFiles(Files):
     `fail[name]` is a list of what the next calls of that name do: None goes on, an errno fails, a negative number -n
     takes n bytes of a write. `fail_at` fails the call with that number, of all calls from 0, with `errno`, and with
     `lasting` every one after it. `before[name]` are functions that run before the next calls of that name: what other
-    processes do in between. Time stands still, but for `sleep`.
+    processes do in between. Each question for the time takes a millisecond, and `sleep` what it says.
     """
 
     def __init__(self) -> None:
@@ -188,6 +188,7 @@ class FaultyFiles(Files):
         return super().lock(fd)
 
     def now(self) -> float:
+        self.time += 0.001
         return self.time
 
     def sleep(self, seconds: float) -> None:
