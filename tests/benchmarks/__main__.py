@@ -61,6 +61,7 @@ def main() -> int:
     try:
         pi = None if options.without_reference else Pi.installed(workshop.folder())
         run = Run(size=size, fixtures=Fixtures(cache), workshop=workshop, pi=pi)
+        where = machine(workshop.root, pi.node_version if pi else "none")
         rows: list[Row] = []
         for name in options.only or BENCHMARKS:
             began = time.monotonic()
@@ -70,7 +71,7 @@ def main() -> int:
                 rows.append(Row(what=name, on="", unit="", failed=str(error)))
                 print(f"{name}: {error}", file=sys.stderr)
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr)
-        report = Report(machine(workshop.root, pi.node_version if pi else "none"), rows)
+        report = Report(where, rows)
     finally:
         workshop.close()
     if options.json:

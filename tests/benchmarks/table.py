@@ -97,7 +97,8 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 class Machine(msgspec.Struct, kw_only=True):
-    """Where the figures come from. `fdatasync_ms` is the median for 1 KB appended in the cache directory."""
+    """Where the figures come from. `fdatasync_ms` is the median for 1 KB appended in the cache directory, `load` the
+    processes that were busy on average before the run: above 0.3 or so the figures say little."""
 
     cpu: str
     cores: int
@@ -106,11 +107,12 @@ class Machine(msgspec.Struct, kw_only=True):
     python: str
     node: str
     fdatasync_ms: float
+    load: float
 
     def line(self) -> str:
         return (
             f"{self.cpu}, {self.cores} cores, {self.memory_gb:.0f} GB, {self.kernel}, Python {self.python}, "
-            f"Node {self.node}, fdatasync {self.fdatasync_ms:.2f} ms"
+            f"Node {self.node}, fdatasync {self.fdatasync_ms:.2f} ms, load {self.load:.1f}"
         )
 
 
@@ -124,6 +126,7 @@ def machine(directory: Path, node: str) -> Machine:
         python=platform.python_version(),
         node=node,
         fdatasync_ms=_fdatasync(directory / "fdatasync-probe") * 1e3,
+        load=os.getloadavg()[0],
     )
 
 
