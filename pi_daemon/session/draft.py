@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from pi_daemon.session.errors import InvalidEntry
-from pi_daemon.session.rawjson import BadJson, compact, dumps, join, loads, members
+from pi_daemon.session.errors import InvalidEntry, TooLarge
+from pi_daemon.session.rawjson import MAX_VALUES, BadJson, compact, dumps, join, loads, members, too_many
 
 MAX_ID_LENGTH = 128
 """Far beyond pi's 8 digits and UUIDs of 36, short enough for an index of all of them."""
@@ -31,12 +31,14 @@ class Draft(Struct, frozen=True):
 def parse_draft(raw: bytes, index: int) -> Draft:
     """The draft that `raw` is, its members checked as far as pi relies on them. Unknown kinds pass.
 
-    Raises InvalidEntry with `index` and the member's `path`.
+    Raises InvalidEntry with `index` and the member's `path`, TooLarge for one of too many values.
     """
 
     def refuse(path: str, message: str) -> InvalidEntry:
         return InvalidEntry(message, index=index, path=path)
 
+    if too_many(raw):
+        raise TooLarge(f"An entry holds at most {MAX_VALUES} JSON values.", limit="entryValues", values=MAX_VALUES)
     try:
         parts = members(compact(raw))
     except BadJson as bad:

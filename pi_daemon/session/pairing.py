@@ -6,7 +6,6 @@ provider takes for a user's or an assistant's; system messages between them don'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -19,22 +18,19 @@ from pi_daemon.session.rawjson import dumps, join, loads, members
 ProblemKind = Literal["resultWithoutCall", "callWithoutResult"]
 
 
-class _Block(Struct, gc=False):
+class Call(Struct, gc=False):
+    """A block of an answer; a tool call if its `type` says so."""
+
     type: str = ""
     id: str = ""
     name: str = ""
 
 
 class _Answer(Struct, gc=False):
-    content: list[_Block] | None = None
+    content: list[Call] | None = None
 
 
 _decode = msgspec.json.Decoder(_Answer).decode
-
-
-class Call(Struct, frozen=True):
-    id: str
-    name: str
 
 
 def calls(message: bytes) -> list[Call]:
@@ -42,46 +38,47 @@ def calls(message: bytes) -> list[Call]:
     if b"toolCall" not in message:
         return []
     try:
-        blocks = _decode(message).content or []
-        return [Call(block.id, block.name) for block in blocks if block.type == "toolCall"]
+        return [block for block in _decode(message).content or () if block.type == "toolCall"]
     except (msgspec.DecodeError, RecursionError):
         content = loads(message).get("content")
         found = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
         return [
-            Call(str(block.get("id") or ""), str(block.get("name") or ""))
+            Call("toolCall", str(block.get("id") or ""), str(block.get("name") or ""))
             for block in found
             if block.get("type") == "toolCall"
         ]
 
 
-class _Step(Struct, frozen=True):
-    """A message in its turn: `place` in the projection, or None at the end. `dangling`: a result without its call.
-    `unanswered`: the calls that are given up before this message, `caller` their entry."""
+class _Flaw(Struct, frozen=True):
+    """At `place`: a result without its call (`call` is None), or the end of the turn in which `call` was left
+    without a result."""
 
-    place: int | None
-    dangling: bool
-    unanswered: list[Call]
-    caller: Head | None
+    place: int
+    head: Head
+    call: Call | None = None
 
 
-def _steps(projection: Projection) -> Iterator[_Step]:
-    open_calls: dict[str, Call] = {}
+_USERS = frozenset({"user", "custom", "bashExecution", "branchSummary", "compactionSummary"})
+"""Roles that a provider is sent as a user's."""
+
+
+def _flaws(projection: Projection) -> list[_Flaw]:
+    found: list[_Flaw] = []
+    heads = projection.source_heads
+    waiting: dict[str, Call] = {}
     caller: Head | None = None
     for place, role in enumerate(projection.roles):
-        head = projection.source_heads[place]
         if role == "toolResult":
-            answered = _answered(head, projection.messages[place])
-            yield _Step(place, open_calls.pop(answered, None) is None, [], None)
-        elif role == "assistant":
-            yield _Step(place, False, list(open_calls.values()), caller)
-            open_calls = {call.id: call for call in calls(projection.messages[place])}
-            caller = head
-        elif role in _USERS and not (isinstance(head.facts, ShellFacts) and head.facts.excluded):
-            yield _Step(place, False, list(open_calls.values()), caller)
-            open_calls = {}
-        else:
-            yield _Step(place, False, [], None)
-    yield _Step(None, False, list(open_calls.values()), caller)
+            if waiting.pop(_answered(heads[place], projection.messages[place]), None) is None:
+                found.append(_Flaw(place, heads[place]))
+        elif role == "assistant" or (role in _USERS and not _excluded(heads[place])):
+            if waiting and caller is not None:
+                found += [_Flaw(place, caller, call) for call in waiting.values()]
+            caller = heads[place]
+            waiting = {call.id: call for call in calls(projection.messages[place])} if role == "assistant" else {}
+    if waiting and caller is not None:
+        found += [_Flaw(len(heads), caller, call) for call in waiting.values()]
+    return found
 
 
 def _answered(head: Head, message: bytes) -> str:
@@ -91,21 +88,18 @@ def _answered(head: Head, message: bytes) -> str:
     return str(loads(members(message).get("toolCallId", b'""')))
 
 
-_USERS = frozenset({"user", "custom", "bashExecution", "branchSummary", "compactionSummary"})
-"""Roles that a provider is sent as a user's."""
+def _excluded(head: Head) -> bool:
+    return isinstance(head.facts, ShellFacts) and head.facts.excluded
 
 
 def problems(projection: Projection) -> list[tuple[ProblemKind, str, str]]:
     """(kind, entry id, tool call id) of each result without a call and each call without a result, in order."""
-    found: list[tuple[ProblemKind, str, str]] = []
-    for step in _steps(projection):
-        if step.caller is not None:
-            found += [("callWithoutResult", step.caller.id, call.id) for call in step.unanswered]
-        if step.dangling and step.place is not None:
-            head = projection.source_heads[step.place]
-            answered = _answered(head, projection.messages[step.place])
-            found.append(("resultWithoutCall", head.id, answered))
-    return found
+    return [
+        ("resultWithoutCall", flaw.head.id, _answered(flaw.head, projection.messages[flaw.place]))
+        if flaw.call is None
+        else ("callWithoutResult", flaw.head.id, flaw.call.id)
+        for flaw in _flaws(projection)
+    ]
 
 
 def repair(projection: Projection, timestamp_ms: int) -> Projection:
@@ -113,24 +107,29 @@ def repair(projection: Projection, timestamp_ms: int) -> Projection:
 
     The answers follow the results that there are, and come from the entry that called.
     """
+    flaws = _flaws(projection)
+    if not flaws:
+        return projection
+    dangling = {flaw.place for flaw in flaws if flaw.call is None}
+    unanswered: dict[int, list[tuple[Call, Head]]] = {}
+    for flaw in flaws:
+        if flaw.call is not None:
+            unanswered.setdefault(flaw.place, []).append((flaw.call, flaw.head))
     made = Projection([], [], [])
     after_results = 0
-
-    def put(place: int, message: bytes, role: str, head: Head) -> None:
-        made.messages.insert(place, message)
-        made.roles.insert(place, role)
-        made.source_heads.insert(place, head)
-
-    for step in _steps(projection):
-        if step.caller is not None:
-            for call in step.unanswered:
-                put(after_results, _aborted(call, timestamp_ms), "toolResult", step.caller)
-                after_results += 1
-        if step.place is not None and not step.dangling:
-            role = projection.roles[step.place]
-            put(len(made.messages), projection.messages[step.place], role, projection.source_heads[step.place])
-            if role in ("assistant", "toolResult"):
-                after_results = len(made.messages)
+    for place in range(len(projection.messages) + 1):
+        for call, head in unanswered.get(place, ()):
+            made.messages.insert(after_results, _aborted(call, timestamp_ms))
+            made.roles.insert(after_results, "toolResult")
+            made.source_heads.insert(after_results, head)
+            after_results += 1
+        if place in dangling or place == len(projection.messages):
+            continue
+        made.messages.append(projection.messages[place])
+        made.roles.append(projection.roles[place])
+        made.source_heads.append(projection.source_heads[place])
+        if projection.roles[place] in ("assistant", "toolResult"):
+            after_results = len(made.messages)
     return made
 
 

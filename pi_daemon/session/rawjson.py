@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from itertools import accumulate
 from typing import Any, Literal, NoReturn, cast
 
 import msgspec
@@ -36,19 +35,35 @@ class BadJson(ValueError):
         self.kind: BadKind = kind
 
 
-_DELTA = [{0x5B: 1, 0x7B: 1, 0x5D: -1, 0x7D: -1}.get(byte, 0) for byte in range(256)]
-_BRACKETS = b"[{]}"
-_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
+MAX_VALUES = 250_000
+"""JSON values that `too_many` lets pass. A tool result has some thousands; each takes some 60 bytes and 0.3 µs once
+it is decoded, so a client could cost the daemon twenty times what it sends."""
 
 
 def too_deep(data: bytes) -> bool:
     """Whether `data`, if it is JSON, nests deeper than `MAX_DEPTH`. Two byte counts where it has few brackets."""
     if not many_brackets(data):
         return False
+    if _may_be_many(data):
+        return _depth(_outside(data)) > MAX_DEPTH
     try:
         return _depth_passes(orjson.loads(data))
     except ValueError:
-        return _brackets_pass(data)
+        return _depth(_outside(data)) > MAX_DEPTH
+
+
+def too_many(data: bytes) -> bool:
+    """Whether `data`, if it is JSON, holds more than `MAX_VALUES` values. Cheap where it can't."""
+    return _may_be_many(data) and _most_values(_outside(data)) > MAX_VALUES
+
+
+def _may_be_many(data: bytes) -> bool:
+    return len(data) > MAX_VALUES and _most_values(data) > MAX_VALUES
+
+
+def _most_values(data: bytes) -> int:
+    """Each value comes first in its container or after a comma."""
+    return len(data) - len(data.replace(b",", b"").replace(b"[", b"").replace(b"{", b"")) + 1
 
 
 def many_brackets(data: bytes) -> bool:
@@ -73,11 +88,40 @@ def _children(box: Any) -> Iterable[Any]:
     return cast(Iterable[Any], box.values() if isinstance(box, dict) else box)
 
 
-def _brackets_pass(data: bytes) -> bool:
-    """For what orjson can't read: the brackets outside of strings, counted up and down."""
-    outside = data.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2]
-    brackets = b"".join(outside).translate(None, _NOT_BRACKETS)
-    return many_brackets(brackets) and max(accumulate(map(_DELTA.__getitem__, brackets))) > MAX_DEPTH
+_CHUNK = 1 << 20
+
+
+def _outside(data: bytes) -> bytes:
+    """What stands outside of the strings of some JSON."""
+    plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    found: list[bytes] = []
+    inside = 0
+    for start in range(0, len(plain), _CHUNK):
+        parts = plain[start : start + _CHUNK].split(b'"')
+        found += parts[inside::2]
+        inside = (inside + len(parts) - 1) % 2
+    return b"".join(found)
+
+
+_ALIKE = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
+_runs = re.compile(rb"\[+|\]+").finditer
+
+
+def _depth(outside: bytes) -> int:
+    """How deep brackets nest. Taking out all innermost pairs takes one from the depth; once they are few, the
+    runs between them are as well, and are counted up and down."""
+    brackets = outside.translate(_ALIKE, _NOT_BRACKETS)
+    removed = 0
+    while len(fewer := brackets.replace(b"[]", b"")) < 0.95 * len(brackets):
+        brackets = fewer
+        removed += 1
+    depth = deepest = 0
+    for run in _runs(brackets):
+        length = run.end() - run.start()
+        depth += length if brackets[run.start()] == 0x5B else -length
+        deepest = max(deepest, depth)
+    return removed + deepest
 
 
 def _deep() -> BadJson:
@@ -87,6 +131,10 @@ def _deep() -> BadJson:
 def _text(data: bytes) -> str:
     if too_deep(data):
         raise _deep()
+    return _utf8(data)
+
+
+def _utf8(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -102,19 +150,7 @@ def _integer(literal: str) -> int | float:
     return int(literal) if len(literal) <= 4300 else float(literal)
 
 
-def _finite_float(literal: str) -> float:
-    value = float(literal)
-    if math.isinf(value):
-        raise BadJson("notFinite", "a number too large for a double")
-    return value
-
-
-def _finite_integer(literal: str) -> float:
-    return _finite_float(literal)
-
-
 _scan = json.JSONDecoder(parse_constant=_constant, parse_int=_integer)
-_scan_finite = json.JSONDecoder(parse_constant=_constant, parse_int=_finite_integer, parse_float=_finite_float)
 
 
 def loads(data: bytes) -> Any:
@@ -125,7 +161,7 @@ def loads(data: bytes) -> Any:
     try:
         value = _decode(data)
     except (msgspec.DecodeError, RecursionError):
-        return _parse(_scan, _text(data))
+        return _parse(_text(data))
     if many_brackets(data) and _depth_passes(value):
         raise _deep()
     return value
@@ -134,11 +170,9 @@ def loads(data: bytes) -> Any:
 _decode = msgspec.json.Decoder().decode
 
 
-def _parse(scanner: json.JSONDecoder, text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
-        return scanner.decode(text)
-    except BadJson:
-        raise
+        return _scan.decode(text)
     except RecursionError:
         raise _deep() from None
     except ValueError:
@@ -163,21 +197,42 @@ def compact(data: bytes) -> bytes:
 
     Raises BadJson as `loads` does, and for a number that isn't finite to JavaScript (notFinite).
     """
+    if not _may_be_many(data):
+        try:
+            value = orjson.loads(data)
+            if not many_brackets(data) or not _depth_passes(value):
+                return msgspec.json.format(data, indent=-1)
+        except ValueError:
+            pass
+    outside = _check(data)
+    loose = len(outside.translate(None, b" \t\n\r")) < len(outside)
+    return _WHITE.sub(rb"\1", data) if loose else data
+
+
+_WHITE = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+')
+_LARGE = re.compile(rb"[0-9.]+[eE]\+?[0-9]{2,}|[0-9]{300,}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_SURROGATES = re.compile(rb"\\(?:u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL)
+_skip_value = msgspec.json.Decoder(Raw).decode
+
+
+def _check(data: bytes) -> bytes:
+    """Raise what is wrong with `data`, without building it, for it may be what orjson refuses (a lone surrogate, an
+    integer beyond 64 bits) or large in values. Returns what is outside of strings."""
+    outside = _outside(data)
+    if _depth(outside) > MAX_DEPTH:
+        raise _deep()
+    _utf8(data)
+    # msgspec refuses lone surrogates only: it sees another character in the place of each surrogate.
+    tame = _SURROGATES.sub(lambda found: b"\\u0041" if len(found[0]) > 2 else found[0], data)
     try:
-        value = orjson.loads(data)
-        if many_brackets(data) and _depth_passes(value):
-            raise _deep()
-        return msgspec.json.format(data, indent=-1)
-    except BadJson:
-        raise
-    except (ValueError, RecursionError):
-        # Lone surrogates, integers beyond 64 bits: orjson or msgspec refuse some JSON.
-        text = _text(data)
-        _parse(_scan_finite, text)
-        return _WHITE.sub(lambda found: found[1] or "", text).encode()
+        _skip_value(tame)
+    except (msgspec.DecodeError, RecursionError):
+        raise BadJson("notJson", "not JSON") from None
+    for found in _LARGE.finditer(outside):
+        if math.isinf(float(found[0])):
+            raise BadJson("notFinite", "a number too large for a double")
+    return outside
 
-
-_WHITE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]+')
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _elements = msgspec.json.Decoder(list[Raw]).decode

@@ -6,9 +6,13 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from pi_daemon.session.entry import BadLine
 from tests.conformance.sessions import Ask, Session
 from tests.reference import Reference
+
+pytestmark = pytest.mark.timeout(600)  # the first run may have to fetch the reference
 
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}\n'
 

@@ -21,6 +21,8 @@ from pi_daemon.session.system import fold_system
 from pi_daemon.session.view import tree_rows
 from tests.conformance.sessions import Ask, Generate, Session, as_javascript, decoded, read
 
+pytestmark = pytest.mark.timeout(600)  # the first run may have to fetch the reference
+
 TREES = 60
 """Random sessions a run, of 20 to 90 steps each. PI_DAEMON_SEED shifts them to others."""
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pi_daemon.session.draft import MAX_ID_LENGTH, Draft, entry_line, parse_draft, same_content
 from pi_daemon.session.entry import read_line
-from pi_daemon.session.errors import InvalidEntry
+from pi_daemon.session.errors import InvalidEntry, TooLarge
 from pi_daemon.session.head import Head
-from pi_daemon.session.rawjson import dumps, members
+from pi_daemon.session.rawjson import MAX_VALUES, dumps, members
 from tests.session.entries import TIME
 
 DRAFTS: list[dict[str, Any]] = [
@@ -102,6 +102,14 @@ def test_what_is_no_entry(raw: bytes, path: str) -> None:
     with pytest.raises(InvalidEntry) as refused:
         parse_draft(raw, 3)
     assert refused.value.data == {"index": 3, "path": path}
+
+
+def test_too_many_values() -> None:
+    for raw in (b'{"type":"later","x":[' + b"[]," * MAX_VALUES + b"[]]}", b"[" * (MAX_VALUES + 1)):
+        with pytest.raises(TooLarge) as refused:
+            parse_draft(raw, 0)
+        assert refused.value.data == {"limit": "entryValues", "values": MAX_VALUES}
+    parse_draft(dumps({"type": "later", "x": "," * (MAX_VALUES + 1)}), 0)
 
 
 def test_bytes_stay_but_for_white_space() -> None:

@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pi_daemon.session.rawjson import BadJson, compact, dumps, elements, join, loads, members, too_deep
+from pi_daemon.session.rawjson import (
+    MAX_VALUES,
+    BadJson,
+    compact,
+    dumps,
+    elements,
+    join,
+    loads,
+    members,
+    too_deep,
+    too_many,
+)
 
 SURROGATE = b'"\\ud83d"'
 LONG = b"123456789012345678901234567890"
@@ -99,6 +110,37 @@ def test_very_deep_is_no_crash(depth: int, closed: bool) -> None:
         members(b'{"a":' * depth)
 
 
+MANY = MAX_VALUES // 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [b"", SURROGATE + b" ,", b'"\\\\\\"[,[" ,'])
+def test_very_many_values_are_not_built(after: bytes) -> None:
+    """They go another way through the same rules."""
+    wide = b"[" + after + b"[],[ ]," * MANY + b"[]]"
+    assert not too_deep(wide)
+    assert compact(wide) == wide.replace(b" ", b"")
+    assert too_many(wide)
+    towers = (b"[" * 499 + b"]" * 499 + b",") * 600
+    assert not too_deep(b"[" + after + towers + b"[]]")
+    assert too_deep(b"[" + after + towers + b"[" * 500 + b"]" * 500 + b"]")
+    for wrong, kind in (
+        (b"[],]", "notJson"),
+        (b'"\xff"]', "notUtf8"),
+        (b"1e999]", "notFinite"),
+        (b"[" * 501, "tooDeep"),
+    ):
+        with pytest.raises(BadJson) as refused:
+            compact(wide[:-3] + wrong)
+        assert refused.value.kind == kind
+
+
+def test_how_many_are_too_many() -> None:
+    assert not too_many(b"[" + b"1," * (MAX_VALUES - 2) + b"1]")
+    assert too_many(b"[" + b"1," * (MAX_VALUES - 1) + b"1]")
+    assert not too_many(dumps(["," * MAX_VALUES, "[" * MAX_VALUES]))
+
+
 def test_a_wide_value_is_not_deep() -> None:
     assert not too_deep(b"[" + b"[]," * 10_000 + b"[]]")
     assert not too_deep(b"[" + b'{"a":"\\ud83d"},' * 10_000 + b"[]]")
@@ -151,6 +193,20 @@ def test_any_bytes_are_read_as_python_reads_them_or_refused(data: bytes) -> None
     assert same(loads(data), expected)
 
 
+@given(st.text('{}[]",:\\\\ud8e.-+109 tru', max_size=14).map(str.encode), st.sampled_from([b"", b',"\\ud83d"']))
+@settings(max_examples=500, deadline=None)
+def test_compact_refuses_what_loads_refuses(inside: bytes, after: bytes) -> None:
+    data = b"[1" + inside + after + b"]"
+    try:
+        value = loads(data)
+    except BadJson as refused:
+        with pytest.raises(BadJson) as too:
+            compact(data)
+        assert too.value.kind == refused.kind
+        return
+    assert same(loads(compact(data)), value)
+
+
 def test_literals_stay() -> None:
     raw = b'[1.0,1E5,-0,%s,"\\u0041\\/",{"b":1,"a":2}]' % LONG
     assert compact(raw) == raw
@@ -168,10 +224,15 @@ def test_integers_keep_their_digits() -> None:
 
 
 def test_numbers_that_are_not_finite() -> None:
-    for raw in (b"[1e999]", b"[-1e999]", b"[" + b"9" * 310 + b"]", b"[1e999," + SURROGATE + b"]", b"9" * 5_000):
-        with pytest.raises(BadJson) as refused:
-            compact(raw)
-        assert refused.value.kind == "notFinite"
+    infinite = [b"1e999", b"-1E+0999", b"9" * 310, b"9" * 300 + b"e10", b"9" * 308 + b".5e1", b"9" * 5_000]
+    finite = [b"1e308", b"0e999", b"1e-999", b"9" * 308, b"9" * 400 + b"e-200", b"9" * 300 + b"e5", b"1e08"]
+    for after in (b"", b"," + SURROGATE):
+        for raw in infinite:
+            with pytest.raises(BadJson) as refused:
+                compact(b"[%s%s]" % (raw, after))
+            assert refused.value.kind == "notFinite"
+        for raw in finite:
+            assert compact(b"[%s%s]" % (raw, after)) == b"[%s%s]" % (raw, after)
     assert loads(b"[1e999]") == [math.inf]
     assert elements(b"[1e999]") == [b"1e999"]
     for value in (math.nan, math.inf):
