@@ -138,19 +138,22 @@ class Hub:
 
     # -- listening
 
-    def subscribe(self, session: LiveSession, client_id: str, deliver: Subscriber, *, read_only: bool = False) -> None:
-        """Changes from the next one on go to `deliver`, which must not block or raise. `read_only`: this client
-        wants no write of its own to succeed."""
+    def subscribe(
+        self, session: LiveSession, client_id: str, deliver: Subscriber, *, read_only: bool | None = None
+    ) -> None:
+        """Changes from the next one on go to `deliver`, which must not block or raise. `read_only`: whether writes
+        of this client are to be refused; None leaves that as it is."""
         session.subscribers[client_id] = deliver
-        session.readers.discard(client_id)
-        if read_only:
-            session.readers.add(client_id)
+        if read_only is not None:
+            (session.readers.add if read_only else session.readers.discard)(client_id)
         self._idle.pop(session.log.ref.location, None)
 
     async def unsubscribe(self, session: LiveSession, client_id: str, *, close: bool = False) -> bool:
-        """Stop telling. `close`: when nobody else is there, write what isn't written and let the session go."""
+        """Stop telling. `close`: the client is done with the session, and when nobody else is there, it is written
+        if it isn't yet, and let go."""
         was = session.subscribers.pop(client_id, None) is not None
-        session.readers.discard(client_id)
+        if close:
+            session.readers.discard(client_id)
         if not session.subscribers:
             await session.flush()
             if close and not session.users and not session.subscribers:
@@ -159,8 +162,12 @@ class Hub:
         await self._settle(session)
         return was
 
-    def subscribed(self, client_id: str) -> list[LiveSession]:
-        return [session for session in self._open.values() if client_id in session.subscribers]
+    async def leave(self, client_id: str) -> None:
+        """The client is gone."""
+        for session in self.sessions:
+            session.readers.discard(client_id)
+            if client_id in session.subscribers:
+                await self.unsubscribe(session, client_id)
 
     # -- letting go
 

@@ -37,7 +37,7 @@ from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, Shu
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.projection import Selection, select
 from pi_daemon.session.tree import SessionTree
-from pi_daemon.session.view import preview
+from pi_daemon.session.view import TreeRow, preview
 from pi_daemon.storage.protocols import Loaded, SessionLog, Written
 
 logger = logging.getLogger(__name__)
@@ -71,6 +71,15 @@ class Persistence(Struct):
         return "assistant" in roles
 
 
+class TreeSnapshot(Struct):
+    """The rows of a tree as it was at a revision, kept while a client pages through them."""
+
+    key: str
+    rows: list[TreeRow]
+    leaf_id: str | None
+    revision: int
+
+
 class LiveSession:
     """`tree`, `leaf_id` and `revision` are what is written and told, never what is still queued."""
 
@@ -90,7 +99,7 @@ class LiveSession:
         self.readers: set[str] = set()
         self.users = 0
         self.failed: PiDaemonError | None = None
-        self.snapshot: object | None = None
+        self.snapshots: dict[str, TreeSnapshot] = {}
         self.persistence = Persistence(persist)
         self._reopen = reopen
         self._queue: list[Operation] = []

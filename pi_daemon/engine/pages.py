@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.live import LiveSession, TreeSnapshot
 from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
 from pi_daemon.session.head import IN_MEMORY, Head
@@ -21,6 +21,10 @@ NODES = 20_000
 
 PAGE_BYTES = 8 * 1024 * 1024
 """Bodies in one page at most, but for a single larger one: some ms of work, so that nobody else waits long."""
+
+
+SNAPSHOTS = 4
+"""Trees of one session that clients may page through at a time; each costs some 100 bytes a node."""
 
 
 class EntriesPage(Struct):
@@ -72,15 +76,6 @@ def _fitting(heads: Sequence[Head], limit: int, size: int) -> list[Head]:
     return page
 
 
-class TreeSnapshot(Struct):
-    """The rows of a tree as it was at a revision, kept while a client pages through them."""
-
-    key: str
-    rows: list[TreeRow]
-    leaf_id: str | None
-    revision: int
-
-
 class TreePage(Struct):
     rows: list[TreeRow]
     previews: list[str]
@@ -96,7 +91,7 @@ async def tree(session: LiveSession, filter_name: str, fold: bool, cursor: str |
     rows = rows[: len(_fitting([row.head for row in rows], NODES, PAGE_BYTES))]
     end = start + len(rows)
     more = end < len(snapshot.rows)
-    session.snapshot = snapshot if more else None
+    _keep(session.snapshots, snapshot, more)
     heads = [row.head for row in rows]
     lines = await session.lines(heads)
     previews = await offload(sum(map(len, lines)), lambda: list(map(preview, heads, lines)))
@@ -107,10 +102,22 @@ async def tree(session: LiveSession, filter_name: str, fold: bool, cursor: str |
 async def _snapshot(session: LiveSession, filter_name: str, fold: bool, cursor: str | None) -> tuple[TreeSnapshot, int]:
     if cursor is not None:
         key, _, index = cursor.rpartition(":")
-        kept = session.snapshot
-        if not isinstance(kept, TreeSnapshot) or kept.key != key or not index.isdecimal():
+        kept = session.snapshots.get(key)
+        if kept is None or not index.isdecimal():
             raise InvalidParams("This cursor is not valid any more; ask for the tree from the start.", path="cursor")
         return kept, int(index)
     key = f"{session.instance_id}:{session.revision}:{filter_name}:{fold}"
+    if (kept := session.snapshots.get(key)) is not None:
+        return kept, 0
     leaf_id, revision = session.leaf_id, session.revision
-    return TreeSnapshot(key, tree_rows(session.tree, leaf_id, filter_name, fold), leaf_id, revision), 0
+    rows = tree_rows(session.tree, leaf_id, filter_name, fold)
+    return TreeSnapshot(key, rows, leaf_id, revision), 0
+
+
+def _keep(snapshots: dict[str, TreeSnapshot], snapshot: TreeSnapshot, more: bool) -> None:
+    """The last few that clients are still paging through."""
+    snapshots.pop(snapshot.key, None)
+    if more:
+        snapshots[snapshot.key] = snapshot
+    while len(snapshots) > SNAPSHOTS:
+        del snapshots[next(iter(snapshots))]

@@ -41,7 +41,8 @@ async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = Fals
     def make() -> Context:
         projection = project(selection, lines)
         tokens = context_tokens(path, projection)
-        if fix:
+        found = problems(projection)
+        if fix and found:
             projection = repair(projection, now)
         shown = to_llm(projection) if llm else projection
         return Context(
@@ -51,7 +52,7 @@ async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = Fals
             selection.thinking_level,
             tokens,
             selection.compaction.id if selection.compaction is not None else None,
-            problems(projection),
+            found,
         )
 
     return await offload(sum(map(len, lines)), make)

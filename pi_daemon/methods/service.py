@@ -91,14 +91,9 @@ class DaemonService:
     def disconnected(self, connection: Connection) -> None:
         client_id = connection.client.client_id
         self.shared.connections.pop(client_id, None)
-        if self.shared.hub.subscribed(client_id):
-            task = asyncio.get_running_loop().create_task(self._leave(client_id))
-            self._leaving.add(task)
-            task.add_done_callback(self._leaving.discard)
-
-    async def _leave(self, client_id: str) -> None:
-        for session in self.shared.hub.subscribed(client_id):
-            await self.shared.hub.unsubscribe(session, client_id)
+        task = asyncio.get_running_loop().create_task(self.shared.hub.leave(client_id))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
 
     async def settled(self) -> None:
         """Until what the clients that left had open is seen to."""

@@ -31,7 +31,7 @@ class Shared:
         client = call.connection.client
         return Origin(client.client_id, client.name, call)
 
-    def subscribe(self, session: LiveSession, connection: Connection, *, read_only: bool = False) -> None:
+    def subscribe(self, session: LiveSession, connection: Connection, *, read_only: bool | None = None) -> None:
         """From the next change on the connection hears of the session."""
 
         def deliver(change: Change) -> None:

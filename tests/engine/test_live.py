@@ -321,6 +321,32 @@ def test_a_client_that_opened_to_read_can_not_write(world: World) -> None:
                 await append(session, user())
             await session.perform(Append(None, [draft(user())]))
             hub.subscribe(session, "alice", Listener())
+            with pytest.raises(ReadOnly):
+                await append(session, user())
+            hub.subscribe(session, "alice", Listener(), read_only=False)
             await append(session, user())
+
+    asyncio.run(main())
+
+
+def test_calls_without_a_result_are_reported_or_answered(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            session = await hub.create(world.header(), persist="immediate")
+            call = {"type": "toolCall", "id": "c1", "name": "read", "arguments": {}}
+            asking = {"type": "message", "message": {"role": "assistant", "content": [call]}}
+            stray = {"type": "message", "message": {"role": "toolResult", "toolCallId": "c0", "content": []}}
+            outcome = await append(session, user(), asking, stray)
+            wanted = [
+                ("callWithoutResult", outcome.entries[1].id, "c1"),
+                ("resultWithoutCall", outcome.entries[2].id, "c0"),
+            ]
+            told = await reading.context(session, session.leaf_id)
+            assert sorted(told.problems) == wanted
+            mended = await reading.context(session, session.leaf_id, fix=True)
+            assert sorted(mended.problems) == wanted
+            roles = [(json.loads(m)["role"], json.loads(m).get("toolCallId")) for m in mended.messages]
+            assert roles == [("user", None), ("assistant", None), ("toolResult", "c1")]
+            assert mended.sources == [head.id for head in outcome.entries[:2]] + [outcome.entries[1].id]
 
     asyncio.run(main())

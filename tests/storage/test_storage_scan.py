@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_daemon.session.errors import ReadOnly, SessionCorrupted, SessionNotFound
+from pi_daemon.session.errors import ReadOnly, SessionCorrupted, SessionNotFound, StorageFailed
 from pi_daemon.storage.protocols import Loaded
 from tests.storage.support import HEADER, Place, chain, ids, kinds, message
 
@@ -255,6 +255,18 @@ async def test_a_line_of_a_hundred_megabytes(place: Place) -> None:
     assert summary.message_count == 3
     await log.close()
     assert time.perf_counter() - started < 30  # linear: pieces of it are not glued together one by one
+
+
+async def test_a_line_without_an_end_does_not_fill_the_memory(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pi_daemon.storage.lines.MAX_LINE", 1_000_000)
+    path = place.put(HEADER + b"\n" + A + b"\n" + b"x" * 5_000_000)
+    repository = place.repository()
+    for attempt in (repository.open(place.ref(path)), repository.check(str(path)), repository.repair(str(path))):
+        with pytest.raises(StorageFailed) as caught:
+            await attempt
+        assert caught.value.data["errno"] == "EMSGSIZE"
+    assert await repository.list(None) == []
+    assert (await repository.open(place.ref(place.put([HEADER, A]))))[0].damage == []
 
 
 async def test_what_is_no_file(place: Place) -> None:
