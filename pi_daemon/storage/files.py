@@ -15,7 +15,7 @@ from pi_daemon.session.errors import AmbiguousSession, SessionExists, SessionNot
 from pi_daemon.session.head import Header
 from pi_daemon.storage.catalogue import Catalogue
 from pi_daemon.storage.follow import Follower
-from pi_daemon.storage.journal import FileLog, Migration, Unwritten
+from pi_daemon.storage.journal import FileLog, Unwritten
 from pi_daemon.storage.keep import keep_copy
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.layout import SUFFIX, Layout, check_id, file_name, folder_files
@@ -24,7 +24,7 @@ from pi_daemon.storage.protocols import CheckReport, Loaded, Progress, RepairRep
 from pi_daemon.storage.publish import Chunks, drop, publish
 from pi_daemon.storage.reading import corrupted, finding, header_of, open_file, scanned
 from pi_daemon.storage.reserve import Reservation, reserve
-from pi_daemon.storage.rewrite import gathered, header_line, line_at, migration_pieces, rewritten, without
+from pi_daemon.storage.rewrite import Migration, gathered, header_line, line_at, migration_pieces, rewritten, without
 from pi_daemon.storage.scan import BYTE_ORDER_MARK, Scan, scan
 from pi_daemon.storage.system import APPEND, Files, sync_folder, telling
 from pi_daemon.storage.threads import in_thread

@@ -27,7 +27,7 @@ from pi_daemon.storage.lines import read_ranges
 from pi_daemon.storage.protocols import Foreign, SessionRef, Written
 from pi_daemon.storage.publish import publish
 from pi_daemon.storage.reserve import Reservation
-from pi_daemon.storage.rewrite import Piece, header_line, migrated_header, migration_pieces, replace, rewritten
+from pi_daemon.storage.rewrite import Migration, header_line, migrate
 from pi_daemon.storage.scan import MARK, Found, Reader, Tail
 from pi_daemon.storage.system import Files, refusal, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
@@ -41,8 +41,8 @@ AT_ONCE_SECONDS = 0.02
 than a usual time slice, which is 4 ms), and the ones of the next `SLOW_SECONDS` go to a thread."""
 
 JUST_SEEN_SECONDS = 0.0005
-"""An append that comes so soon after a look needs none of its own: what the time between two system calls can hide,
-the stat after the write shows."""
+"""An append that comes so soon after a look needs none of its own: whatever happens between the stat and the write, be
+the time long or short, the stat after the write shows (a file that is gone has no name left)."""
 
 SLOW_SECONDS = 5.0
 """Long enough that a slow disk holds up the caller's thread for a small part of the time."""
@@ -57,15 +57,6 @@ class Unwritten(Struct):
     header: Header
     kept: KeptLines
     reservation: Reservation
-
-
-class Migration(Struct):
-    """A version 1 or 2 file: it is rewritten before the first append. `heads` are the ones that the engine holds."""
-
-    version: int
-    heads: list[Head]
-    header_at: tuple[int, int]
-    keep_in: Path
 
 
 class FileLog:
@@ -252,16 +243,12 @@ class FileLog:
 
     def _migrate(self, file: Follower, migration: Migration) -> None:
         """Readers wait meanwhile: they would take the new file for a stranger's."""
-        tail = file.tail
-        pieces = [Piece(*migration.header_at, migrated_header), *migration_pieces(migration.heads, migration.version)]
-        placed: list[tuple[int, int]] = []
-        parts = rewritten(self._files, file.fd, pieces, tail.size, placed)
+        size = file.tail.size
         with self._places, telling(f"rewrite {self._path.name} as version 3"):
-            fd, state, _ = replace(self._files, self._path, file.fd, parts, tail.size, migration.keep_in)
-            self._file = file.moved(fd, state, state.st_size - tail.size)
-            for piece, (offset, length) in zip(pieces, placed, strict=True):
-                if piece.head is not None:
-                    piece.head.offset, piece.head.length = offset, length
+            fd, state, placed = migrate(self._files, self._path, file.fd, size, migration)
+            self._file = file.moved(fd, state, state.st_size - size)
+            for head, offset, length in placed:
+                head.offset, head.length = offset, length
             self._migration = None
             self._unsynced = [self._path.parent]
 

@@ -15,6 +15,10 @@ BLOCK = 64 * 1024
 """Bytes read at once. Small enough to stay in the processor's cache between reading and decoding: with 1 MB blocks
 the same takes half as long again."""
 
+MAX_LINE = 512 << 20
+"""Bytes of one line. pi can't read a longer one, since no string of its JavaScript engine holds it; and a file without
+any newline must not fill the memory."""
+
 _GAP = 4096
 """Lines this close are read together, with what lies between them: a page costs less than a call."""
 
@@ -26,7 +30,8 @@ def whole_lines(
     files: Files, fd: int, start: int, stop: int | None = None, size: int = BLOCK
 ) -> Iterator[tuple[bytes, int]]:
     """Blocks of whole lines and their offsets, from `start` to `stop` or the end of the file. Only the last block may
-    lack its newline. A block has about `size` bytes, or holds one line that is longer. Raises OSError."""
+    lack its newline. A block has about `size` bytes, or holds one line that is longer. Raises OSError, EMSGSIZE for a
+    line beyond MAX_LINE."""
     buffer = bytearray(size)
     view = memoryview(buffer)
     carried: list[bytes] = []
@@ -41,6 +46,8 @@ def whole_lines(
             carried.clear()
         if cut < taken:
             carried.append(bytes(view[cut:taken]))
+            if position - start > MAX_LINE:
+                raise OSError(errno.EMSGSIZE, os.strerror(errno.EMSGSIZE))
     if carried:
         yield b"".join(carried), start
 

@@ -60,6 +60,15 @@ def header_line(header: Header) -> bytes:
     return dumps(line)
 
 
+class Migration(Struct):
+    """What the rewrite of a version 1 or 2 file takes. `heads` are the ones that the engine holds."""
+
+    version: int
+    heads: list[Head]
+    header_at: tuple[int, int]
+    keep_in: Path
+
+
 def migrated_header(line: bytes) -> bytes:
     """The header with its version made 3, every other member as it was."""
     return join(members(line) | {"version": b"3"})
@@ -111,6 +120,18 @@ def gathered(parts: Iterator[bytes]) -> Iterator[bytes]:
             waiting, size = [], 0
     if waiting:
         yield b"".join(waiting)
+
+
+def migrate(
+    files: Files, path: Path, fd: int, size: int, migration: Migration
+) -> tuple[int, os.stat_result, list[tuple[Head, int, int]]]:
+    """Put the file as version 3 in the place of the one behind `fd`, of which `size` bytes are known: the new one's
+    descriptor and state, and where each entry is in it. Raises as `replace` does."""
+    pieces = [Piece(*migration.header_at, migrated_header), *migration_pieces(migration.heads, migration.version)]
+    placed: list[tuple[int, int]] = []
+    new, state, _ = replace(files, path, fd, rewritten(files, fd, pieces, size, placed), size, migration.keep_in)
+    entries = [(piece.head, *place) for piece, place in zip(pieces, placed, strict=True) if piece.head is not None]
+    return new, state, entries
 
 
 def replace(

@@ -396,6 +396,16 @@ async def test_a_fragment_that_its_writer_took_back(place: Place, files: FaultyF
     assert path.read_bytes() == b"\n".join([HEADER, A, C, b""])
 
 
+async def test_a_file_that_goes_between_our_look_and_our_write(place: Place, files: FaultyFiles, write: Write) -> None:
+    path, loaded, log = await opened(place, files, [HEADER, A])
+    files.before["write"] = [path.unlink]
+    with pytest.raises(StorageFailed) as caught:
+        await write(log, B)
+    assert caught.value.data["errno"] == "ENOENT"
+    await gone(log, loaded, "ENOENT")
+    assert list(place.folder.iterdir()) == []
+
+
 async def test_a_rewrite_between_our_look_and_our_write(place: Place, files: FaultyFiles) -> None:
     path, _, log = await opened(place, files, [HEADER, A, B])
     files.before["write"] = [lambda: path.write_bytes(HEADER + b"\n")]
