@@ -19,7 +19,7 @@ from pi_daemon.session.facts import KINDS_WITH_FACTS, Json, facts_of
 from pi_daemon.session.head import Facts, Head, Header
 from pi_daemon.session.lines import decode_lines, message_facts
 from pi_daemon.session.migrate import LegacyIds
-from pi_daemon.session.rawjson import JS_SPACE, MAX_DEPTH, BadJson, loads, many_brackets, too_deep
+from pi_daemon.session.rawjson import JS_SPACE, MAX_DEPTH, BadJson, is_utf8, loads, many_brackets, too_deep
 
 BadLineKind = Literal["notJson", "notObject", "noId", "tooDeep", "notUtf8"]
 
@@ -83,9 +83,9 @@ class HeadReader:
         """
         try:
             values = decode_lines(block)
-            if not block.isascii():
-                block.decode()
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        if not is_utf8(block):
             return None
         deep = many_brackets(block)
         find = block.find

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from codecs import utf_8_decode
 from collections.abc import Iterable
 from typing import Any, Literal, NoReturn, cast
 
@@ -128,17 +129,35 @@ def _deep() -> BadJson:
     return BadJson("tooDeep", f"JSON nested deeper than {MAX_DEPTH}")
 
 
+def _not_utf8() -> BadJson:
+    return BadJson("notUtf8", "not UTF-8")
+
+
 def _text(data: bytes) -> str:
     if too_deep(data):
         raise _deep()
-    return _utf8(data)
-
-
-def _utf8(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise BadJson("notUtf8", "not UTF-8") from None
+        raise _not_utf8() from None
+
+
+_PIECE = 8192
+"""Decoded, an emoji makes four bytes of each one: so much is still far from what malloc maps anew each time."""
+
+
+def is_utf8(data: bytes) -> bool:
+    """Checked piece by piece, without keeping what is decoded."""
+    if data.isascii():
+        return True
+    start = 0
+    try:
+        while start < len(data):
+            piece = data[start : start + _PIECE]
+            start += len(piece) if piece.isascii() else utf_8_decode(piece, "strict", start + _PIECE >= len(data))[1]
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _constant(name: str) -> NoReturn:
@@ -221,7 +240,8 @@ def _check(data: bytes) -> bytes:
     outside = _outside(data)
     if _depth(outside) > MAX_DEPTH:
         raise _deep()
-    _utf8(data)
+    if not is_utf8(data):
+        raise _not_utf8()
     # msgspec refuses lone surrogates only: it sees another character in the place of each surrogate.
     tame = _SURROGATES.sub(lambda found: b"\\u0041" if len(found[0]) > 2 else found[0], data)
     try:

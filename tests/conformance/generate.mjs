@@ -81,7 +81,7 @@ function session(seed) {
       for (const call of calls) if (chance(0.85)) message({ role: "toolResult", toolCallId: call.id, toolName: call.name, content: chance(0.05) ? undefined : blocks(200), details: maybe(0.3, () => json(2)), isError: chance(0.2), usage: maybe(0.1, usage), timestamp: time() });
     },
     system: () => message({ role: "system", content: chance(0.1) ? null : content(6), sections: maybe(0.7, () => ({ a: chance(0.3) ? null : words(4), [one(["b", "7"])]: chance(0.3) ? null : words(4) })), toolsAdded: maybe(0.5, () => [tool(one(["read", "bash"]))]), toolsRemoved: maybe(0.3, () => [{ name: one(["read", "bash"]) }]), timestamp: time() }),
-    shell: () => message({ role: "bashExecution", command: words(5), output: one(["", words(40)]), exitCode: one([0, 2, null, undefined, 137]), cancelled: chance(0.2), truncated: chance(0.3), fullOutputPath: maybe(0.5, () => "/tmp/out.txt"), excludeFromContext: maybe(0.4, () => chance(0.5)), timestamp: time() }),
+    shell: () => message({ role: "bashExecution", command: words(5), output: one(["", words(40)]), exitCode: one([0, 2, null, undefined, 137]), cancelled: chance(0.2), truncated: chance(0.3), fullOutputPath: maybe(0.5, () => "/home/someone/output.txt"), excludeFromContext: maybe(0.4, () => chance(0.5)), timestamp: time() }),
     odd: () => message({ role: one(["custom", "branchSummary", "compactionSummary", "laterRole"]), customType: "ext", content: content(9), summary: words(9), display: chance(0.5), timestamp: one([time(), undefined]) }),
     thinking: () => manager.appendThinkingLevelChange(one(["off", "low", "high"])),
     model: () => manager.appendModelChange(one(["anthropic", "openai"]), one(["m1", "m3"])),

@@ -17,6 +17,7 @@ from pi_daemon.session.rawjson import (
     compact,
     dumps,
     elements,
+    is_utf8,
     join,
     loads,
     members,
@@ -81,6 +82,18 @@ def test_utf8_is_checked(data: bytes) -> None:
         with pytest.raises(BadJson) as refused:
             read(data)
         assert refused.value.kind == "notUtf8"
+
+
+@given(st.binary(max_size=6), st.integers(8_185, 8_195), st.sampled_from(["", "é", "修", "😀"]), st.binary(max_size=3))
+@settings(max_examples=300, deadline=None)
+def test_utf8_piece_by_piece(before: bytes, length: int, char: str, after: bytes) -> None:
+    data = before + b"x" * length + (char * 3000).encode() + after
+    try:
+        data.decode()
+        expected = True
+    except UnicodeDecodeError:
+        expected = False
+    assert is_utf8(data) is expected
 
 
 @pytest.mark.parametrize("opening, closing", [(b"[", b"]"), (b'{"a":', b"}"), (b'{"a":[', b"]}")])
