@@ -10,80 +10,28 @@ import asyncio
 import hmac
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct, UnsetType
+from msgspec import Raw, UnsetType
 
 from pi_daemon.rpc import codec, table
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.errors import Refused, error_object, from_refusal
 from pi_daemon.rpc.limits import Limits
-from pi_daemon.rpc.outbox import Outbox, Sink
-from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, InitializeParams, InitializeResult, PiDaemonInitialize
+from pi_daemon.rpc.outbox import Outbox
+from pi_daemon.rpc.service import Channel, Client, Handler, PeerError, Service
+from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, InitializeParams, PiDaemonInitialize
 from pi_daemon.rpc.types.sessions import ClientStatus
 from pi_daemon.session.errors import Overloaded, PiDaemonError, TooLarge, Unauthorized, VersionMismatch
+
+__all__ = ["Channel", "Client", "Connection", "Handler", "PeerError", "Service"]
 
 logger = logging.getLogger(__name__)
 
 _NAME_CHARACTERS = 100
 """A client's name is shown beside what it changed."""
-
-
-class Channel(Sink, Protocol):
-    """One connection's shell around a transport.
-
-    `name`: stdio, unix, tcp or websocket. `send` frames each message and writes all of them at once; it never
-    blocks and never drops. `backlog` is what of it isn't with the kernel yet; when it is 0 again the channel calls
-    the connection's `drained`. `pause` and `resume` reading may be called twice. `close` lets what was sent go out.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-Handler = Callable[[Call, Any], Awaitable[Any]]
-
-
-class Service(Protocol):
-    """What a connection serves. `handlers` take the call and its typed parameters and give a typed result, or a
-    Raw that is the result already encoded."""
-
-    @property
-    def handlers(self) -> Mapping[str, Handler]: ...
-
-    def initialize(self, connection: Connection, params: InitializeParams) -> InitializeResult:
-        """Raises PiDaemonError to refuse the client."""
-
-    def connected(self, connection: Connection) -> None: ...
-
-    def disconnected(self, connection: Connection) -> None:
-        """Once for each connection that was told `connected`."""
-
-    def resync(self, session_id: str) -> bytes | None:
-        """The encoded `session/resync` of a session, None where it isn't open any more."""
-
-
-class Client(Struct, frozen=True):
-    """Who is at the other end. The id is the daemon's, the name what the client calls itself."""
-
-    client_id: str
-    name: str
-
-
-class PeerError(Exception):
-    """A request of ours was answered with an error, or never. `error` is the raw error object, if one came."""
-
-    def __init__(self, message: str, error: bytes | None = None) -> None:
-        super().__init__(message)
-        self.error = error
 
 
 class Connection:
