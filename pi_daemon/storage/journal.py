@@ -270,9 +270,11 @@ class FileLog:
                 return [kept.lines[kept.index(head)] for head in heads]
             file = self._opened()
             file.check()
-            heads = [head if head.offset >= 0 else kept.heads[kept.index(head)] for head in heads]
+            if kept.heads:
+                heads = [head if head.offset >= 0 else kept.heads[kept.index(head)] for head in heads]
             try:
-                lines = read_ranges(self._files, file.fd, [(head.offset, head.length) for head in heads])
+                offsets, lengths = [head.offset for head in heads], [head.length for head in heads]
+                lines = read_ranges(self._files, file.fd, offsets, lengths)
             except OSError as error:
                 raise refusal(error, f"read {self._path.name}") from error
             if self._migration is not None:

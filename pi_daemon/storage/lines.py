@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from pi_daemon.storage.system import Files
@@ -20,10 +21,11 @@ MAX_LINE = 512 << 20
 any newline must not fill the memory."""
 
 _GAP = 4096
-"""Lines this close are read together, with what lies between them: a page costs less than a call."""
+"""So many bytes between two lines may be read for nothing: a page costs less than a call."""
 
-_AT_ONCE = 1 << 20
-"""Lines are read together up to this many bytes; beyond, a line is read by itself, whatever its length."""
+_AT_ONCE = 1 << 18
+"""Lines that begin within so many bytes are read together, and cut apart while they are in the processor's cache; a
+longer one is read by itself."""
 
 
 def whole_lines(
@@ -52,32 +54,34 @@ def whole_lines(
         yield b"".join(carried), start
 
 
-def read_ranges(files: Files, fd: int, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-    """The bytes of each (offset, length), in the order asked for. Raises OSError, also where the file ends first."""
-    found: list[bytes] = [b""] * len(ranges)
-    order: Sequence[int] = range(len(ranges))
-    if any(ranges[i][0] > ranges[i + 1][0] for i in range(len(ranges) - 1)):
-        order = sorted(order, key=lambda i: ranges[i][0])
+def read_ranges(files: Files, fd: int, offsets: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
+    """The bytes at each offset, in the order asked for. Raises OSError, also where the file ends first."""
+    if list(offsets) != sorted(offsets):
+        order = sorted(range(len(offsets)), key=offsets.__getitem__)
+        in_order = read_ranges(files, fd, [offsets[i] for i in order], [lengths[i] for i in order])
+        found = [b""] * len(order)
+        for place, data in zip(order, in_order, strict=True):
+            found[place] = data
+        return found
+    lines: list[bytes] = []
     first = 0
-    while first < len(order):
-        start, length = ranges[order[first]]
-        stop = start + length
-        last = first + 1
-        while last < len(order):
-            offset, length = ranges[order[last]]
-            if offset - stop > _GAP or offset + length - start > _AT_ONCE:
+    while first < len(offsets):
+        start = offsets[first]
+        last = bisect_left(offsets, start + _AT_ONCE, first + 1)
+        while last - first > 1:
+            stop = offsets[last - 1] + lengths[last - 1]
+            wasted = stop - start - sum(lengths[first:last])
+            if wasted <= (last - first) * _GAP and lengths[last - 1] <= _AT_ONCE:
                 break
-            stop = max(stop, offset + length)
-            last += 1
-        block = _read_exactly(files, fd, stop - start, start)
+            last = (first + last) // 2
+        block = _read_exactly(files, fd, offsets[last - 1] + lengths[last - 1] - start, start)
         if last - first == 1:
-            found[order[first]] = block
+            lines.append(block)
         else:
-            for i in order[first:last]:
-                offset, length = ranges[i]
-                found[i] = block[offset - start : offset - start + length]
+            places = zip(offsets[first:last], lengths[first:last], strict=True)
+            lines += [block[offset - start : offset - start + length] for offset, length in places]
         first = last
-    return found
+    return lines
 
 
 def _read_exactly(files: Files, fd: int, size: int, offset: int) -> bytes:

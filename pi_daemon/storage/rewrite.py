@@ -92,13 +92,15 @@ def rewritten(
     written = position = first = 0
     while first < len(pieces):
         last, start = first, position
-        ranges: list[tuple[int, int]] = []
+        offsets: list[int] = []
+        lengths: list[int] = []
         while last < len(pieces) and (last == first or pieces[last].offset - start < CHUNK):
             end = pieces[last].offset + pieces[last].length
-            ranges.append((position, end - position))
+            offsets.append(position)
+            lengths.append(end - position)
             position = end
             last += 1
-        for piece, old in zip(pieces[first:last], read_ranges(files, fd, ranges), strict=True):
+        for piece, old in zip(pieces[first:last], read_ranges(files, fd, offsets, lengths), strict=True):
             gap = len(old) - piece.length
             new = piece.change(old[gap:])
             placed.append((written + gap, len(new)))
