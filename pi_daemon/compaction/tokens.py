@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from pi_daemon.session.head import AssistantFacts, CompactionFacts, EditFacts, Head
 from pi_daemon.session.jstext import stringify_length, utf16_length
-from pi_daemon.session.projection import Projection, Selection, project, select
+from pi_daemon.session.projection import Projection, project
 from pi_daemon.session.rawjson import loads
+from pi_daemon.session.selection import Selection, select
 from pi_daemon.session.system import fold_system
 
 IMAGE_CHARACTERS = 4800

@@ -8,7 +8,8 @@ from pi_daemon.compaction.tokens import context_tokens
 from pi_daemon.engine.staging import Staging
 from pi_daemon.session.draft import Draft
 from pi_daemon.session.head import Head
-from pi_daemon.session.projection import project, select
+from pi_daemon.session.projection import project
+from pi_daemon.session.selection import select
 from pi_daemon.session.system import fold_system
 
 if TYPE_CHECKING:

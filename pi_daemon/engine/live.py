@@ -35,7 +35,7 @@ from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, ShuttingDown
 from pi_daemon.session.head import Damage, Head
-from pi_daemon.session.projection import Selection, select
+from pi_daemon.session.selection import Selection, select
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.session.view import TreeRow, preview
 from pi_daemon.storage.protocols import Loaded, SessionLog, Written

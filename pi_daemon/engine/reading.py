@@ -13,7 +13,8 @@ from pi_daemon.session.errors import EntryNotFound, InvalidParams
 from pi_daemon.session.head import Head
 from pi_daemon.session.llm import to_llm
 from pi_daemon.session.pairing import ProblemKind, problems, repair
-from pi_daemon.session.projection import project, select
+from pi_daemon.session.projection import project
+from pi_daemon.session.selection import select
 from pi_daemon.session.stats import Sums
 from pi_daemon.session.view import message_text
 

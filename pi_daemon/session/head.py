@@ -108,6 +108,10 @@ class Head(Struct, gc=False, eq=False):
     `offset` and `length` are in bytes and leave out the newline; `offset` is `IN_MEMORY` for a line
     that is kept whole. `facts` is None for kinds that contribute nothing but their place in the tree
     (custom, usage, unknown), and for custom_message.
+
+    Two notes are made when the body is first read, so that it need not be taken apart again: `message_at` is where
+    in its line the message begins that ends one byte before the line does (0: not known, or it lies otherwise), and
+    `calls` are the ids of its tool calls (None: not known).
     """
 
     type: str
@@ -117,6 +121,8 @@ class Head(Struct, gc=False, eq=False):
     offset: int
     length: int
     facts: Facts | None
+    message_at: int = 0
+    calls: tuple[str, ...] | None = None
 
     @property
     def role(self) -> str | None:

@@ -64,21 +64,39 @@ _USERS = frozenset({"user", "custom", "bashExecution", "branchSummary", "compact
 
 def _flaws(projection: Projection) -> list[_Flaw]:
     found: list[_Flaw] = []
-    heads = projection.source_heads
-    waiting: dict[str, Call] = {}
-    caller: Head | None = None
+    heads, messages = projection.source_heads, projection.messages
+    waiting: set[str] = set()
+    caller = -1
+
+    def unanswered(place: int) -> list[_Flaw]:
+        asked = {call.id: call for call in calls(messages[caller])}
+        return [_Flaw(place, heads[caller], call) for name, call in asked.items() if name in waiting]
+
     for place, role in enumerate(projection.roles):
         if role == "toolResult":
-            if waiting.pop(_answered(heads[place], projection.messages[place]), None) is None:
+            answered = _answered(heads[place], messages[place])
+            if answered in waiting:
+                waiting.discard(answered)
+            else:
                 found.append(_Flaw(place, heads[place]))
         elif role == "assistant" or (role in _USERS and not _excluded(heads[place])):
-            if waiting and caller is not None:
-                found += [_Flaw(place, caller, call) for call in waiting.values()]
-            caller = heads[place]
-            waiting = {call.id: call for call in calls(projection.messages[place])} if role == "assistant" else {}
-    if waiting and caller is not None:
-        found += [_Flaw(len(heads), caller, call) for call in waiting.values()]
+            if waiting:
+                found += unanswered(place)
+            caller = place
+            waiting = set(_call_ids(projection, place)) if role == "assistant" else set()
+    if waiting:
+        found += unanswered(len(heads))
     return found
+
+
+def _call_ids(projection: Projection, place: int) -> tuple[str, ...]:
+    """Those of a message that is as it is stored are noted in its head."""
+    head = projection.source_heads[place]
+    if place in projection.changed:
+        return tuple(call.id for call in calls(projection.messages[place]))
+    if head.calls is None:
+        head.calls = tuple(call.id for call in calls(projection.messages[place]))
+    return head.calls
 
 
 def _answered(head: Head, message: bytes) -> str:
@@ -116,10 +134,12 @@ def repair(projection: Projection, timestamp_ms: int) -> Projection:
         if flaw.call is not None:
             unanswered.setdefault(flaw.place, []).append((flaw.call, flaw.head))
     made = Projection([], [], [])
+    changed = {id(projection.messages[place]) for place in projection.changed}
     after_results = 0
     for place in range(len(projection.messages) + 1):
         for call, head in unanswered.get(place, ()):
-            made.messages.insert(after_results, _aborted(call, timestamp_ms))
+            made.messages.insert(after_results, answer := _aborted(call, timestamp_ms))
+            changed.add(id(answer))
             made.roles.insert(after_results, "toolResult")
             made.source_heads.insert(after_results, head)
             after_results += 1
@@ -130,6 +150,7 @@ def repair(projection: Projection, timestamp_ms: int) -> Projection:
         made.source_heads.append(projection.source_heads[place])
         if projection.roles[place] in ("assistant", "toolResult"):
             after_results = len(made.messages)
+    made.changed = {place for place, message in enumerate(made.messages) if id(message) in changed}
     return made
 
 

@@ -1,128 +1,36 @@
-"""What a model would see: a path of entries → messages, each with the entry it comes from.
+"""What a model would see: a selection of entries → messages, each with the entry it comes from.
 
-Two steps, because the bodies are in the file: `select` needs heads alone and says which lines are wanted,
-`project` makes the messages of those lines. A message that the projection neither makes nor changes is the raw
-JSON of its line.
+Two steps, because the bodies are in the file: a selection says which lines are wanted, `project` makes the messages of
+those lines. A message that the projection neither makes nor changes is the raw JSON of its line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import repeat
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from pi_daemon.session.dates import to_ms
-from pi_daemon.session.head import (
-    AssistantFacts,
-    BranchSummaryFacts,
-    CompactionFacts,
-    EditFacts,
-    Head,
-    MessageFacts,
-    ModelFacts,
-    ShellFacts,
-    ThinkingFacts,
-    ToolResultFacts,
-)
+from pi_daemon.session.head import CompactionFacts, Head
 from pi_daemon.session.rawjson import dumps, join, members
-
-_PLAIN = (ToolResultFacts, MessageFacts, ShellFacts)
-_MESSAGES = (AssistantFacts, *_PLAIN)
-
-
-class Source(Struct, frozen=True, gc=False):
-    """An entry that contributes. `edit` is the context_edit that replaces its content, if one does."""
-
-    head: Head
-    edit: Head | None = None
-
-
-class Selection(Struct):
-    """What of a path counts. `compaction` is the last one on the path, `model` is (provider, id)."""
-
-    sources: list[Source]
-    compaction: Head | None = None
-    model: tuple[str, str] | None = None
-    thinking_level: str = "off"
-
-    def heads(self) -> list[Head]:
-        """The entries whose lines `project` needs, edits included, each once."""
-        return [head for source in self.sources for head in (source.head, source.edit) if head is not None]
+from pi_daemon.session.selection import Selection
 
 
 class Projection(Struct):
-    """`messages[i]` is raw JSON with the role `roles[i]`, and comes from the entry `source_heads[i]`."""
+    """`messages[i]` is raw JSON with the role `roles[i]`, and comes from the entry `source_heads[i]`. `changed` holds
+    the places of those that are not that entry's message as it is stored."""
 
     messages: list[bytes]
     roles: list[str]
     source_heads: list[Head]
+    changed: set[int] = field(default_factory=set)
 
     @property
     def sources(self) -> list[str]:
         """The ids of the entries that the messages come from."""
         return [head.id for head in self.source_heads]
-
-
-def select(path: Sequence[Head]) -> Selection:
-    """What of `path` (root first) counts at its end.
-
-    pi 1.6.0: the last compaction on the path stands for what is before its first kept entry; system messages of
-    the kept range are left out, its own stands for them. The latest edit of a target in that range wins. Model and
-    level are the last on the whole path.
-    """
-    model: tuple[str, str] | None = None
-    level = "off"
-    compaction: Head | None = None
-    at = -1
-    edits: dict[str, Head] = {}
-    for place, head in enumerate(path):
-        facts = head.facts
-        if facts is None:
-            continue
-        kind = facts.__class__
-        if kind is AssistantFacts:
-            answered: Any = facts
-            model = (answered.provider or "", answered.model or "")
-        elif kind in _PLAIN:
-            continue
-        elif isinstance(facts, ModelFacts):
-            model = (facts.provider, facts.model)
-        elif isinstance(facts, ThinkingFacts):
-            level = facts.level
-        elif isinstance(facts, CompactionFacts):
-            compaction, at = head, place
-        elif isinstance(facts, EditFacts):
-            edits[facts.target] = head
-    return Selection(_sources(path, compaction, at, edits), compaction, model, level)
-
-
-def _sources(path: Sequence[Head], compaction: Head | None, at: int, edits: dict[str, Head]) -> list[Source]:
-    if compaction is None:
-        chosen: Sequence[Head] = path
-    else:
-        first = compaction.facts.first_kept if isinstance(compaction.facts, CompactionFacts) else None
-        start = next((place for place in range(at) if path[place].id == first), at)
-        kept = [head for head in path[start:at] if head.role != "system"]
-        chosen = [compaction, *kept, *path[at + 1 :]]
-        if edits:
-            edits = {head.facts.target: head for head in chosen if isinstance(head.facts, EditFacts)}
-    found: list[Source] = []
-    add = found.append
-    for head in chosen:
-        facts = head.facts
-        kind = facts.__class__
-        if kind in _MESSAGES or head.type == "custom_message" or head is compaction:
-            pass
-        elif not isinstance(facts, BranchSummaryFacts) or facts.empty:
-            continue
-        edit = edits.get(head.id) if edits else None
-        if edit is None:
-            add(Source(head))
-        elif isinstance(edit.facts, EditFacts) and not edit.facts.omit:
-            add(Source(head, edit))
-    return found
 
 
 class _Line(Struct, gc=False):
@@ -134,31 +42,51 @@ _NULL_READS_AS = {"system": b'""', "user": b"[]", "assistant": b"[]", "toolResul
 _EDITABLE = frozenset({"user", "assistant", "toolResult", "custom"})
 
 
-def project(selection: Selection, lines: Mapping[str, bytes] | Sequence[bytes]) -> Projection:
-    """The messages of `selection`. `lines` are those of `selection.heads()`, in that order or by entry id."""
+def project(
+    selection: Selection, lines: Mapping[str, bytes] | Sequence[bytes], starts: Sequence[int] | None = None
+) -> Projection:
+    """The messages of `selection`. `lines` are those of `selection.heads()`, in that order or by entry id; where
+    `starts` has a number, of the message alone (see `message_starts`)."""
     if isinstance(lines, Mapping):
         lines = [lines[head.id] for head in selection.heads()]
     made = Projection([], [], [])
     add_message, add_role, add_head = made.messages.append, made.roles.append, made.source_heads.append
-    decode = _decode
-    following = iter(lines)
-    for source, line in zip(selection.sources, following, strict=False):
+    following = zip(lines, repeat(0) if starts is None else starts, strict=False)
+    for source in selection.sources:
+        line, start = next(following)
         head = source.head
-        facts: Any = head.facts
-        if source.edit is None and facts.__class__ in _MESSAGES and not facts.empty:
-            try:
-                add_message(bytes(decode(line).message))
-            except (msgspec.DecodeError, RecursionError):
-                add_message(members(line)["message"])
-            add_role(facts.role)
+        if start or source.plain:
+            add_message(line if start else _message(head, line))
+            add_role(head.facts.role)  # type: ignore[union-attr]
             add_head(head)
             continue
-        edit = next(following) if source.edit is not None else None
+        edit = next(following)[0] if source.edit is not None else None
         for role, message in _made(head, line, edit):
+            made.changed.add(len(made.messages))
             add_message(message)
             add_role(role)
             add_head(head)
     return made
+
+
+def message_starts(selection: Selection) -> list[int]:
+    """For each of `selection.heads()`: where its message begins in its line, if that alone is needed, else 0."""
+    if not any(source.edit for source in selection.sources):
+        return [source.head.message_at if source.plain else 0 for source in selection.sources]
+    plain = {id(source.head) for source in selection.sources if source.plain}
+    return [head.message_at if id(head) in plain else 0 for head in selection.heads()]
+
+
+def _message(head: Head, line: bytes) -> bytes:
+    """The message of a line as it is stored; where it begins is noted in the head."""
+    try:
+        message = bytes(_decode(line).message)
+    except (msgspec.DecodeError, RecursionError):
+        message = members(line)["message"]
+    start = len(line) - 1 - len(message)
+    if line[start:-1] == message:
+        head.message_at = start
+    return message
 
 
 def _made(head: Head, line: bytes, edit: bytes | None) -> list[tuple[str, bytes]]:

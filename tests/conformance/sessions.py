@@ -12,8 +12,9 @@ from pi_daemon.session.entry import HeadReader
 from pi_daemon.session.head import Head, Header
 from pi_daemon.session.llm import to_llm
 from pi_daemon.session.migrate import migrated_line
-from pi_daemon.session.projection import project, select
+from pi_daemon.session.projection import project
 from pi_daemon.session.rawjson import loads
+from pi_daemon.session.selection import select
 from pi_daemon.session.tree import SessionTree
 
 Ask = Callable[[Sequence[Path]], list[dict[str, Any]]]

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from pi_daemon.session.fork import fork_lines
-from pi_daemon.session.projection import project, select
+from pi_daemon.session.projection import project
+from pi_daemon.session.selection import select
 from pi_daemon.session.stats import sums
 from pi_daemon.session.system import fold_system
 from pi_daemon.session.view import tree_rows

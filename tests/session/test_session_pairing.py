@@ -9,8 +9,9 @@ import pytest
 
 from pi_daemon.session.llm import to_llm
 from pi_daemon.session.pairing import calls, problems, repair
-from pi_daemon.session.projection import Projection, project, select
+from pi_daemon.session.projection import Projection, project
 from pi_daemon.session.rawjson import dumps, loads
+from pi_daemon.session.selection import select
 from tests.session.entries import Chain, answer, call, line, result, user
 
 

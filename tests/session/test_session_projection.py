@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from pi_daemon.session.llm import to_llm
-from pi_daemon.session.projection import Projection, project, select
+from pi_daemon.session.projection import Projection, project
 from pi_daemon.session.rawjson import loads
+from pi_daemon.session.selection import select
 from tests.session.entries import TIME, TIME_MS, Chain, answer, call, line, result, text, user
 
 

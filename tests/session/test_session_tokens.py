@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from pi_daemon.compaction.tokens import context_tokens, contribution, estimate, measure
 from pi_daemon.session.jstext import number_text, stringify_length, utf16_length
-from pi_daemon.session.projection import project, select
+from pi_daemon.session.projection import project
 from pi_daemon.session.rawjson import dumps
+from pi_daemon.session.selection import select
 from tests.session.entries import Chain, answer, call, head, line, text, user
 
 
