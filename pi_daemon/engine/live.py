@@ -35,7 +35,7 @@ from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, ShuttingDown
 from pi_daemon.session.head import Damage, Head
-from pi_daemon.session.selection import Selection, select
+from pi_daemon.session.selection import Trail
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.session.view import TreeRow, preview
 from pi_daemon.storage.protocols import Loaded, SessionLog, Written
@@ -120,6 +120,7 @@ class LiveSession:
         self.revision = 0
         self.history = History(0)
         self.meter = Meter()
+        self._trail: Trail | None = None
         for head in loaded.heads:
             self.persistence.note(head)
 
@@ -251,6 +252,8 @@ class LiveSession:
         previous = self.leaf_id
         for entry in staged:
             self.tree.add(entry.head)
+            if self._trail is not None and self._trail.leaf_id == entry.head.parent_id:
+                self._trail.extend((entry.head,))
             self.meter.note(entry.head, entry.line, tokens_after.get(entry.head.id))
             self.persistence.note(entry.head)
         if staged or operation.moves:
@@ -290,6 +293,7 @@ class LiveSession:
             for head in heads:
                 self.tree.add(head)
                 self.persistence.note(head)
+            self._trail = None
             self.leaf_id = self.tree.last_id
             nodes = [NodeFacts(h, h.parent_id, preview(h, line)) for h, line in zip(heads, lines, strict=True)]
             events: list[Event] = [Appended(nodes, "external")]
@@ -323,13 +327,16 @@ class LiveSession:
 
     # -- reading
 
-    def selection(self) -> Selection:
-        """What of the path to the leaf counts; the model and the thinking level it has selected."""
-        return select(self.tree.path(self.leaf_id))
+    @property
+    def trail(self) -> Trail:
+        """The path to the leaf."""
+        if self._trail is None or self._trail.leaf_id != self.leaf_id:
+            self._trail = Trail(self.tree.path(self.leaf_id))
+        return self._trail
 
-    async def lines(self, heads: Sequence[Head]) -> list[bytes]:
-        """The entries as they are stored. Raises StorageFailed."""
-        return await self.log.read(heads) if heads else []
+    async def lines(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
+        """The entries as they are stored; where `starts` has a number, their messages. Raises StorageFailed."""
+        return await self.log.read(heads, starts) if heads else []
 
     async def close(self) -> None:
         """Let what is queued finish, then stop. Nothing is lost but what `persist` says is never written."""

@@ -13,8 +13,8 @@ from pi_daemon.session.errors import EntryNotFound, InvalidParams
 from pi_daemon.session.head import Head
 from pi_daemon.session.llm import to_llm
 from pi_daemon.session.pairing import ProblemKind, problems, repair
-from pi_daemon.session.projection import project
-from pi_daemon.session.selection import select
+from pi_daemon.session.projection import message_starts, project
+from pi_daemon.session.selection import Trail
 from pi_daemon.session.stats import Sums
 from pi_daemon.session.view import message_text
 
@@ -34,13 +34,14 @@ class Context(Struct):
 async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = False, fix: bool = False) -> Context:
     """What the model is sent at `leaf_id`. `fix` leaves out results without a call and answers calls without a
     result. Raises EntryNotFound, StorageFailed."""
-    path = session.tree.path(leaf_id)
-    selection = select(path)
-    lines = await session.lines(selection.heads())
+    trail = session.trail if leaf_id == session.leaf_id else Trail(session.tree.path(leaf_id))
+    path, selection = list(trail.path), trail.selection()
+    starts = message_starts(selection)
+    lines = await session.lines(selection.heads(), starts)
     now = session.environment.now_ms()
 
     def make() -> Context:
-        projection = project(selection, lines)
+        projection = project(selection, lines, starts)
         tokens = context_tokens(path, projection)
         found = problems(projection)
         if fix and found:
@@ -65,8 +66,7 @@ async def size(session: LiveSession) -> int:
     known = session.meter.at(leaf_id)
     if known is not None:
         return known
-    path = session.tree.path(leaf_id)
-    found = measure(path, select(path))
+    found = measure(session.trail.path, session.trail.selection())
     lines = await session.lines(found.selection.heads())
     tokens = await offload(sum(map(len, lines)), lambda: found.tokens(project(found.selection, lines)))
     if session.leaf_id == leaf_id:

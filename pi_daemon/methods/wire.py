@@ -22,7 +22,7 @@ from pi_daemon.session.head import Damage
 async def state(session: LiveSession, client_id: str) -> SessionState:
     """As `client_id` sees it. Raises StorageFailed where an estimate has to read bodies and can't."""
     tokens = await reading.size(session)
-    settings = session.selection()
+    settings = session.trail.selection()
     return SessionState(
         session_id=session.session_id,
         path=session.path,

@@ -23,7 +23,7 @@ from pi_daemon.session.head import IN_MEMORY, Head, Header
 from pi_daemon.session.migrate import migrated_line
 from pi_daemon.storage.follow import Follower, Replaced
 from pi_daemon.storage.kept import KeptLines
-from pi_daemon.storage.lines import read_ranges
+from pi_daemon.storage.lines import from_starts, read_ranges
 from pi_daemon.storage.protocols import Foreign, SessionRef, Written
 from pi_daemon.storage.publish import publish
 from pi_daemon.storage.reserve import Reservation
@@ -121,8 +121,8 @@ class FileLog:
                 self._writing.release()
         return await in_thread(self._look)
 
-    async def read(self, heads: Sequence[Head]) -> list[bytes]:
-        return await in_thread(self._read, heads)
+    async def read(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
+        return await in_thread(self._read, heads, starts or [0] * len(heads))
 
     async def close(self) -> None:
         await in_thread(self._close)
@@ -263,23 +263,30 @@ class FileLog:
             found = self._report()
             return Foreign(found.heads, found.damage)
 
-    def _read(self, heads: Sequence[Head]) -> list[bytes]:
+    def _read(self, heads: Sequence[Head], starts: Sequence[int]) -> list[bytes]:
         with self._places:
             kept = self._kept
             if self._unwritten is not None:
-                return [kept.lines[kept.index(head)] for head in heads]
+                return from_starts([kept.lines[kept.index(head)] for head in heads], starts)
             file = self._opened()
             file.check()
             if kept.heads:
                 heads = [head if head.offset >= 0 else kept.heads[kept.index(head)] for head in heads]
+            whole = self._migration is not None
             try:
-                offsets, lengths = [head.offset for head in heads], [head.length for head in heads]
+                if whole or not any(starts):
+                    offsets, lengths = [head.offset for head in heads], [head.length for head in heads]
+                else:
+                    pairs = list(zip(heads, starts, strict=True))
+                    offsets = [head.offset + start for head, start in pairs]
+                    lengths = [head.length - start - 1 if start else head.length for head, start in pairs]
                 lines = read_ranges(self._files, file.fd, offsets, lengths)
             except OSError as error:
                 raise refusal(error, f"read {self._path.name}") from error
             if self._migration is not None:
                 version = self._migration.version
-                return [migrated_line(head, line, version) for head, line in zip(heads, lines, strict=True)]
+                lines = [migrated_line(head, line, version) for head, line in zip(heads, lines, strict=True)]
+                return from_starts(lines, starts)
             return lines
 
     def _close(self) -> None:

@@ -84,6 +84,11 @@ def read_ranges(files: Files, fd: int, offsets: Sequence[int], lengths: Sequence
     return lines
 
 
+def from_starts(lines: Sequence[bytes], starts: Sequence[int]) -> list[bytes]:
+    """Of each line what lies from its start up to one byte before its end; whole, where that is 0."""
+    return [line[start:-1] if start else line for line, start in zip(lines, starts, strict=True)]
+
+
 def _read_exactly(files: Files, fd: int, size: int, offset: int) -> bytes:
     block = files.read(fd, size, offset)
     while len(block) < size:

@@ -15,6 +15,7 @@ from pi_daemon.session.head import IN_MEMORY, Head, Header
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.layout import check_id
+from pi_daemon.storage.lines import from_starts
 from pi_daemon.storage.protocols import (
     CheckReport,
     Foreign,
@@ -60,10 +61,11 @@ class MemoryLog:
     async def look(self) -> Foreign:
         return Foreign(replaced=self._sessions.get(self._ref.session_id) is not self._session)
 
-    async def read(self, heads: Sequence[Head]) -> list[bytes]:
+    async def read(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
         self._check()
         kept = self._session.kept
-        return [kept.lines[kept.index(head)] for head in heads]
+        lines = [kept.lines[kept.index(head)] for head in heads]
+        return lines if starts is None else from_starts(lines, starts)
 
     async def close(self) -> None:
         self._closed = True

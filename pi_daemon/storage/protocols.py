@@ -117,9 +117,10 @@ class SessionLog(Protocol):
     async def look(self) -> Foreign:
         """Read what others have appended since we last looked. Writes nothing."""
 
-    async def read(self, heads: Sequence[Head]) -> list[bytes]:
-        """The lines of `heads`, as stored (a version 1 or 2 entry: as migrated). Raises StorageFailed
-        where the file is gone or isn't the one the heads came from."""
+    async def read(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
+        """The lines of `heads`, as stored (a version 1 or 2 entry: as migrated); where `starts` has a number, what
+        lies from there up to one byte before the line's end. Raises StorageFailed where the file is gone or isn't
+        the one the heads came from."""
 
     async def close(self) -> None: ...
 
