@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
 from pi_daemon.engine import reading
 from pi_daemon.engine.operations import Append, edit_draft, label_draft, name_draft
@@ -10,6 +10,7 @@ from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import entries as e
+from pi_daemon.rpc.types.base import raw_array
 from pi_daemon.session.draft import Draft
 from pi_daemon.session.rawjson import compact
 
@@ -20,7 +21,7 @@ async def context(shared: Shared, call: Call, params: e.ContextParams) -> e.Cont
         leaf_id = session.leaf_id if params.leaf_id is UNSET else params.leaf_id
         made = await reading.context(session, leaf_id, llm=params.format == "llm", fix=params.pairing == "repair")
         return e.ContextResult(
-            messages=[Raw(message) for message in made.messages],
+            messages=raw_array(made.messages),
             sources=made.sources,
             model=wire.model(made.model),
             thinking_level=made.thinking_level,

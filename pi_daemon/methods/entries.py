@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
 from pi_daemon.engine import pages, reading
 from pi_daemon.engine.operations import Append
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import entries as e
-from pi_daemon.rpc.types.base import TreeNode
+from pi_daemon.rpc.types.base import TreeNode, raw_array
 from pi_daemon.session.draft import parse_draft
 from pi_daemon.session.errors import InvalidParams
 
@@ -53,7 +53,7 @@ async def entries(shared: Shared, call: Call, params: e.EntriesParams) -> e.Entr
             since = None if params.since is UNSET else params.since
             page = await pages.since(session, since, limit, reply_bytes)
         return e.EntriesResult(
-            entries=[Raw(line) for line in page.lines],
+            entries=raw_array(page.lines),
             leaf_id=session.leaf_id,
             revision=session.revision,
             next_since=page.next_since if page.next_since is not None else UNSET,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
@@ -17,6 +18,11 @@ def wire_name(name: str) -> str:
     """`session_id` as the wire has it, `sessionId`."""
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
+
+
+def raw_array(items: Sequence[bytes]) -> list[Raw]:
+    """A member that is an array of raw values, already put together: an encoder writes it as it is, in one piece."""
+    return cast("list[Raw]", Raw(b"[" + b",".join(items) + b"]"))
 
 
 class Wire(Struct, rename="camel"):
