@@ -65,6 +65,7 @@ _USERS = frozenset({"user", "custom", "bashExecution", "branchSummary", "compact
 def _flaws(projection: Projection) -> list[_Flaw]:
     found: list[_Flaw] = []
     heads, messages = projection.source_heads, projection.messages
+    changed = projection.changed
     waiting: set[str] = set()
     caller = -1
 
@@ -72,18 +73,23 @@ def _flaws(projection: Projection) -> list[_Flaw]:
         asked = {call.id: call for call in calls(messages[caller])}
         return [_Flaw(place, heads[caller], call) for name, call in asked.items() if name in waiting]
 
-    for place, role in enumerate(projection.roles):
+    for place, (role, head) in enumerate(zip(projection.roles, heads, strict=True)):
         if role == "toolResult":
-            answered = _answered(heads[place], messages[place])
+            facts = head.facts
+            answered = facts.call_id if facts.__class__ is ToolResultFacts else _answered(head, messages[place])
             if answered in waiting:
                 waiting.discard(answered)
             else:
-                found.append(_Flaw(place, heads[place]))
-        elif role == "assistant" or (role in _USERS and not _excluded(heads[place])):
+                found.append(_Flaw(place, head))
+        elif role == "assistant":
             if waiting:
                 found += unanswered(place)
             caller = place
-            waiting = set(_call_ids(projection, place)) if role == "assistant" else set()
+            known = head.calls if place not in changed else None
+            waiting = set(_call_ids(projection, place) if known is None else known)
+        elif waiting and role in _USERS and not _excluded(head):
+            found += unanswered(place)
+            waiting = set()
     if waiting:
         found += unanswered(len(heads))
     return found

@@ -7,7 +7,6 @@ those lines. A message that the projection neither makes nor changes is the raw 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import repeat
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -49,9 +48,14 @@ def project(
     `starts` has a number, of the message alone (see `message_starts`)."""
     if isinstance(lines, Mapping):
         lines = [lines[head.id] for head in selection.heads()]
+    if starts is None:
+        starts = [0] * len(lines)
+    elif all(starts):
+        heads = [source.head for source in selection.sources]
+        return Projection(list(lines), [head.facts.role for head in heads], heads)  # type: ignore[union-attr]
     made = Projection([], [], [])
     add_message, add_role, add_head = made.messages.append, made.roles.append, made.source_heads.append
-    following = zip(lines, repeat(0) if starts is None else starts, strict=False)
+    following = zip(lines, starts, strict=True)
     for source in selection.sources:
         line, start = next(following)
         head = source.head
@@ -70,11 +74,13 @@ def project(
 
 
 def message_starts(selection: Selection) -> list[int]:
-    """For each of `selection.heads()`: where its message begins in its line, if that alone is needed, else 0."""
-    if not any(source.edit for source in selection.sources):
-        return [source.head.message_at if source.plain else 0 for source in selection.sources]
+    """For each of `selection.heads()`: where its message begins in its line, if that is known and the message alone
+    is needed, else 0."""
+    heads = selection.heads()
+    if not selection.edited:
+        return [head.message_at for head in heads]  # noted of plain ones alone
     plain = {id(source.head) for source in selection.sources if source.plain}
-    return [head.message_at if id(head) in plain else 0 for head in selection.heads()]
+    return [head.message_at if id(head) in plain else 0 for head in heads]
 
 
 def _message(head: Head, line: bytes) -> bytes:

@@ -43,15 +43,19 @@ class Source(Struct, frozen=True, gc=False):
 
 
 class Selection(Struct):
-    """What of a path counts. `compaction` is the last one on the path, `model` is (provider, id)."""
+    """What of a path counts. `compaction` is the last one on the path, `model` is (provider, id); `edited`: some
+    source has an edit."""
 
     sources: list[Source]
     compaction: Head | None = None
     model: tuple[str, str] | None = None
     thinking_level: str = "off"
+    edited: bool = False
 
     def heads(self) -> list[Head]:
         """The entries whose lines `project` needs, edits included, each once."""
+        if not self.edited:
+            return [source.head for source in self.sources]
         found = {id(head): head for source in self.sources for head in (source.head, source.edit) if head}
         return list(found.values())
 
@@ -66,6 +70,7 @@ class Trail:
         self._compaction: Head | None = None
         self._edits: dict[str, Head] = {}
         self._sources: list[Source] | None = []
+        self._edited = False
         self.extend(path)
 
     @property
@@ -98,7 +103,8 @@ class Trail:
     def selection(self) -> Selection:
         if self._sources is None:
             self._sources = self._select()
-        return Selection(list(self._sources), self._compaction, self._model, self._level)
+            self._edited = any(source.edit for source in self._sources)
+        return Selection(list(self._sources), self._compaction, self._model, self._level, self._edited)
 
     def _select(self) -> list[Source]:
         compaction = self._compaction

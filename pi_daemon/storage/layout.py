@@ -67,26 +67,29 @@ class Layout(Struct, frozen=True):
     def roots(self, files: Files) -> list[Path]:
         """The real directories that may hold sessions: the sessions directory, and the target of each
         directory link directly in it. An unreadable sessions directory has no links."""
+        return self.places(files)[0]
+
+    def places(self, files: Files) -> tuple[list[Path], list[Path]]:
+        """The roots, and the real directories in which session files lie: the sessions directory and each one directly
+        below it. The sessions directory comes first in both."""
         base = Path(os.path.realpath(self.sessions_dir))
-        roots = [base]
+        roots, folders = [base], [base]
         for entry in _entries(files, base):
-            if entry.is_symlink() and entry.is_dir():
-                target = Path(os.path.realpath(entry.path))
-                if target not in roots:
-                    roots.append(target)
-        return roots
+            if entry.is_dir():
+                if entry.is_symlink():
+                    roots.append(Path(os.path.realpath(entry.path)))
+                    folders.append(roots[-1])
+                else:
+                    folders.append(Path(entry.path))
+        return list(dict.fromkeys(roots)), list(dict.fromkeys(folders))
 
     def session_files(self, files: Files) -> Iterator[str]:
         """The real path of each `.jsonl` file that lies in the sessions directory or in a folder
         directly below it, each once. Folders that can't be read are left out, links that lead
         out of the roots too."""
-        roots = self.roots(files)
+        roots, folders = self.places(files)
         seen: set[str] = set()
-        folders: list[Path] = [roots[0]]
-        for entry in _entries(files, roots[0]):
-            if entry.is_dir():
-                folders.append(Path(os.path.realpath(entry.path)))
-        for folder in dict.fromkeys(folders):
+        for folder in folders:
             for path in folder_files(files, folder, roots):
                 if path not in seen:
                     seen.add(path)
