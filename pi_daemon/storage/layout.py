@@ -75,7 +75,7 @@ class Layout(Struct, frozen=True):
         base = Path(os.path.realpath(self.sessions_dir))
         roots, folders = [base], [base]
         for entry in _entries(files, base):
-            if entry.is_dir():
+            if _is_dir(entry):
                 if entry.is_symlink():
                     roots.append(Path(os.path.realpath(entry.path)))
                     folders.append(roots[-1])
@@ -111,7 +111,7 @@ def folder_files(files: Files, folder: Path, roots: list[Path]) -> Iterator[str]
     """The real paths of the session files directly in `folder`. One that isn't UTF-8 can't be told to a client, and is
     left out."""
     for entry in _entries(files, folder):
-        if not entry.name.endswith(SUFFIX) or not _is_utf8(entry.path):
+        if not entry.name.endswith(SUFFIX) or not is_utf8(entry.path):
             continue
         try:
             if not entry.is_file():
@@ -126,12 +126,19 @@ def folder_files(files: Files, folder: Path, roots: list[Path]) -> Iterator[str]
             yield str(real)
 
 
-def _is_utf8(path: str) -> bool:
+def is_utf8(path: str) -> bool:
     try:
         path.encode()
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link in a circle, or to where we may not look
 
 
 def _entries(files: Files, folder: Path) -> list[os.DirEntry[str]]:
