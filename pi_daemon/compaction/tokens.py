@@ -8,11 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from pi_daemon.session.glance import Json
 from pi_daemon.session.head import AssistantFacts, CompactionFacts, EditFacts, Head
 from pi_daemon.session.jstext import stringify_length, utf16_length
-from pi_daemon.session.projection import Projection, project
+from pi_daemon.session.projection import Projection
 from pi_daemon.session.rawjson import loads
-from pi_daemon.session.selection import Selection, select
+from pi_daemon.session.selection import Selection
 from pi_daemon.session.system import fold_system
 
 IMAGE_CHARACTERS = 4800
@@ -83,9 +84,17 @@ def _answer_block(block: object) -> int:
             return 0
 
 
-def contribution(head: Head, line: bytes) -> int:
-    """What an entry adds to an estimate when it is appended: the tokens of the messages that it stands for."""
-    return sum(map(estimate, project(select([head]), [line]).messages))
+def contribution(look: Json) -> int:
+    """What an entry adds to an estimate when it is appended, from what was decoded of it."""
+    match look.get("type"):
+        case "message":
+            return estimate(look["message"])
+        case "custom_message":
+            return estimate({"role": "custom", "content": look.get("content")})
+        case "branch_summary":
+            return estimate({"role": "branchSummary", "summary": look.get("summary")})
+        case _:
+            return 0
 
 
 class Measure(Struct, frozen=True):

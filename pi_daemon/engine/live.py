@@ -37,7 +37,7 @@ from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, Shu
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
 from pi_daemon.session.tree import SessionTree
-from pi_daemon.session.view import TreeRow, preview
+from pi_daemon.session.view import TreeRow, preview, preview_of
 from pi_daemon.storage.protocols import Loaded, SessionLog, Written
 
 logger = logging.getLogger(__name__)
@@ -254,13 +254,13 @@ class LiveSession:
             self.tree.add(entry.head)
             if self._trail is not None and self._trail.leaf_id == entry.head.parent_id:
                 self._trail.extend((entry.head,))
-            self.meter.note(entry.head, entry.line, tokens_after.get(entry.head.id))
+            self.meter.note(entry.head, entry.look, tokens_after.get(entry.head.id))
             self.persistence.note(entry.head)
         if staged or operation.moves:
             self.leaf_id = operation.leaf_id
         events: list[Event] = []
         if staged:
-            nodes = [NodeFacts(e.head, e.head.parent_id, preview(e.head, e.line)) for e in staged]
+            nodes = [NodeFacts(e.head, e.head.parent_id, preview_of(e.head, e.look)) for e in staged]
             events.append(Appended(nodes, operation.cause))
         if self.leaf_id != previous:
             events.append(LeafChanged(self.leaf_id, previous, operation.cause))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pi_daemon.compaction.tokens import contribution
+from pi_daemon.session.glance import Json
 from pi_daemon.session.head import AssistantFacts, CompactionFacts, EditFacts, Head
 
 
@@ -23,8 +24,8 @@ class Meter:
     def at(self, leaf_id: str | None) -> int | None:
         return self.tokens if leaf_id == self.leaf_id else None
 
-    def note(self, head: Head, line: bytes, tokens_after: int | None = None) -> None:
-        """An entry was appended. `tokens_after`: what a compaction leaves."""
+    def note(self, head: Head, look: Json, tokens_after: int | None = None) -> None:
+        """An entry was appended, `look` is what was decoded of it. `tokens_after`: what a compaction leaves."""
         known = self.tokens is not None and head.parent_id == self.leaf_id
         self.leaf_id = head.id
         facts = head.facts
@@ -35,4 +36,4 @@ class Meter:
         elif isinstance(facts, AssistantFacts) and facts.usage_tokens > 0:
             self.tokens, self._folded = int(facts.usage_tokens), False
         elif self.tokens is not None:
-            self.tokens += contribution(head, line)
+            self.tokens += contribution(look)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from pi_daemon.engine.environment import Environment
-from pi_daemon.session.draft import Draft, entry_line
-from pi_daemon.session.entry import read_line
+from pi_daemon.session.draft import Draft, draft_head, entry_line
 from pi_daemon.session.errors import EntryNotFound
-from pi_daemon.session.head import IN_MEMORY, Head
+from pi_daemon.session.glance import Json
+from pi_daemon.session.head import Head
 from pi_daemon.session.tree import SessionTree
 
 _SHORT_ID_TRIES = 100
@@ -22,8 +22,11 @@ _SHORT_ID_TRIES = 100
 
 
 class Staged(Struct, frozen=True):
+    """`look` is what was decoded of the draft."""
+
     head: Head
     line: bytes
+    look: Json
 
 
 class Staging:
@@ -69,11 +72,10 @@ class Staging:
     def add(self, draft: Draft, parent_id: str | None, extra: Mapping[str, bytes] | None = None) -> Head:
         """Stage `draft` as a child of `parent_id` and move the leaf to it."""
         entry_id = draft.id if draft.id is not None else self.fresh_id()
-        line = entry_line(draft, entry_id, parent_id, self._environment.timestamp(), extra or {})
-        head = read_line(line, IN_MEMORY)
-        if not isinstance(head, Head):
-            raise AssertionError("a checked draft made a line that can't be read")
-        staged = Staged(head, line)
+        timestamp = self._environment.timestamp()
+        line = entry_line(draft, entry_id, parent_id, timestamp, extra or {})
+        head = draft_head(draft, entry_id, parent_id, timestamp, line)
+        staged = Staged(head, line, draft.look)
         self.entries.append(staged)
         self._by_id[entry_id] = staged
         self.leaf_id = entry_id

@@ -20,7 +20,7 @@ async def append(shared: Shared, call: Call, params: e.AppendParams) -> e.Append
         raise InvalidParams("Give at least one entry.", path="entries")
     if len(params.entries) > limits.drafts_in_append:
         raise InvalidParams(f"Give at most {limits.drafts_in_append} entries at once.", path="entries")
-    drafts = [parse_draft(bytes(raw), index) for index, raw in enumerate(params.entries)]
+    drafts = [parse_draft(bytes(raw), index, checked=True) for index, raw in enumerate(params.entries)]
     async with shared.hub.use(params.session_id) as session:
         outcome = await session.perform(Append(shared.origin(call), drafts, params.parent_id, params.expected_leaf_id))
         tokens = await reading.size(session)

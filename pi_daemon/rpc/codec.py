@@ -1,9 +1,8 @@
 """JSON-RPC messages: bytes to envelope to typed parameters, and answers to bytes.
 
 What JavaScript's JSON.parse takes is taken, to the depth limit and with finite numbers. Every message is checked
-once, whole, by orjson, the strictest and fastest of the parsers at hand: UTF-8, grammar, finite numbers. A message
-that it refuses is looked at again slowly (`lenient`): a lone surrogate is legal, anything else gets its error.
-msgspec then reads the few members that matter and leaves the rest as raw bytes.
+once, whole, without building it where it is large: UTF-8, grammar, depth, finite numbers. msgspec then reads the few
+members that matter and leaves the rest as raw bytes; where it refuses a lone surrogate, which is legal, `lenient` does.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import re
 from typing import Any
 
 import msgspec
-import orjson
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from pi_daemon.rpc import lenient
@@ -79,9 +77,11 @@ def decode(message: bytes) -> Envelope:
     tooLarge (too deep).
     """
     try:
-        _check_depth(message, orjson.loads(message))
+        rawjson.check(message)
         envelope = _ENVELOPE.decode(message)
-    except (orjson.JSONDecodeError, msgspec.DecodeError):
+    except rawjson.BadJson as bad:
+        raise _refusal(bad, message) from None
+    except msgspec.DecodeError:
         envelope = _decode_slowly(message)
     if envelope.jsonrpc != "2.0":
         raise Refused("invalidRequest", 'The message lacks "jsonrpc": "2.0".', id=_valid_id(envelope.id))
@@ -160,30 +160,17 @@ def _encode(message: Struct) -> bytes:
         return lenient.encode(message)
 
 
-def _check_depth(message: bytes, value: Any) -> None:
-    """What orjson can write isn't too deep, since it writes 254 levels at most. Counting brackets outside of strings
-    costs more than that, more than all the rest of decoding."""
-    try:
-        orjson.dumps(value)
-    except orjson.JSONEncodeError:
-        _refuse_depth(message)
-
-
-def _refuse_depth(message: bytes) -> None:
-    if rawjson.too_deep(message):
+def _refusal(bad: rawjson.BadJson, message: bytes) -> Refused:
+    if bad.kind == "tooDeep":
         words = f"JSON nested deeper than {rawjson.MAX_DEPTH}."
-        raise Refused("tooLarge", words, id=find_id(message), limit="jsonDepth")
+        return Refused("tooLarge", words, id=find_id(message), limit="jsonDepth")
+    if bad.kind == "notFinite":
+        return Refused("invalidParams", "A number is too large for a double.", id=find_id(message), path="")
+    return Refused("parseError", "The message is not JSON in UTF-8.")
 
 
 def _decode_slowly(message: bytes) -> Envelope:
-    _refuse_depth(message)
-    finite = True
-    try:
-        rawjson.compact(message)
-    except rawjson.BadJson as bad:
-        if bad.kind != "notFinite":
-            raise Refused("parseError", "The message is not JSON in UTF-8.") from None
-        finite = False
+    """For a message with a lone surrogate, or whose envelope is wrong."""
     try:
         members = rawjson.members(message)
     except rawjson.BadJson:
@@ -191,8 +178,6 @@ def _decode_slowly(message: bytes) -> Envelope:
         words = "Batches are not served: send one message at a time." if batch else "A message is a JSON object."
         raise Refused("invalidRequest", words) from None
     id = _valid_id(members.get("id", b"null"))
-    if not finite:
-        raise Refused("invalidParams", "A number is too large for a double.", id=id, path="")
     texts = {name: rawjson.loads(members[name]) for name in ("jsonrpc", "method") if name in members}
     if not all(isinstance(text, str) for text in texts.values()):
         raise Refused("invalidRequest", "`jsonrpc` and `method` are strings.", id=id)

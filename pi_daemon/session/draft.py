@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
+from sys import intern
 from typing import Any
 
 from msgspec import Struct
 
+from pi_daemon.session.entry import read_line
 from pi_daemon.session.errors import InvalidEntry, TooLarge
-from pi_daemon.session.rawjson import MAX_VALUES, BadJson, compact, dumps, join, loads, members, too_many
+from pi_daemon.session.facts import facts_of
+from pi_daemon.session.glance import Json, glance
+from pi_daemon.session.head import IN_MEMORY, Head
+from pi_daemon.session.rawjson import MAX_VALUES, BadJson, compact, dumps, join, loads, members, squeeze, too_many
 
 MAX_ID_LENGTH = 128
 """Far beyond pi's 8 digits and UUIDs of 36, short enough for an index of all of them."""
@@ -20,16 +26,22 @@ _id = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?").fullmatch
 _RESERVED = ("parentId", "timestamp")
 
 
-class Draft(Struct, frozen=True):
+class Draft(Struct, frozen=True, dict=True):
     """`members` are the draft's own members as compact raw JSON, without `type` and `id`, in order."""
 
     type: str
     id: str | None
     members: dict[str, bytes]
 
+    @cached_property
+    def look(self) -> Json:
+        """What matters of them, decoded."""
+        return {"type": self.type, **glance(self.members)}
 
-def parse_draft(raw: bytes, index: int) -> Draft:
-    """The draft that `raw` is, its members checked as far as pi relies on them. Unknown kinds pass.
+
+def parse_draft(raw: bytes, index: int, *, checked: bool = False) -> Draft:
+    """The draft that `raw` is, its members checked as far as pi relies on them. Unknown kinds pass. `checked`: it is
+    known to be JSON in UTF-8, not too deep, with finite numbers.
 
     Raises InvalidEntry with `index` and the member's `path`, TooLarge for one of too many values.
     """
@@ -40,7 +52,7 @@ def parse_draft(raw: bytes, index: int) -> Draft:
     if too_many(raw):
         raise TooLarge(f"An entry holds at most {MAX_VALUES} JSON values.", limit="entryValues", values=MAX_VALUES)
     try:
-        parts = members(compact(raw))
+        parts = members(squeeze(raw) if checked else compact(raw))
     except BadJson as bad:
         if bad.kind == "notFinite":
             raise refuse("", "an entry can't hold a number beyond the largest double") from None
@@ -59,10 +71,24 @@ def parse_draft(raw: bytes, index: int) -> Draft:
         if not isinstance(given, str) or len(given) > MAX_ID_LENGTH or not _id(given):
             raise refuse("id", f"an id is up to {MAX_ID_LENGTH} letters, digits, '.', '_' and '-', ends alphanumeric")
         entry_id = given
+    draft = Draft(kind, entry_id, parts)
     for path, holds, message in _CHECKS.get(kind, ()):
-        if not holds(_at(parts, path)):
+        if not holds(_at(draft.look, path)):
             raise refuse(path, f"{path} of a {kind} must be {message}")
-    return Draft(kind, entry_id, parts)
+    return draft
+
+
+def draft_head(draft: Draft, id: str, parent_id: str | None, timestamp: str, line: bytes) -> Head:
+    """The head of the entry whose `line` `entry_line` made, not in the file yet."""
+    if draft.type not in _BY_LOOK:
+        head = read_line(line, IN_MEMORY)
+        assert isinstance(head, Head)
+        return head
+    return Head(intern(draft.type), id, parent_id, timestamp, IN_MEMORY, len(line), facts_of(draft.look))
+
+
+_BY_LOOK = frozenset({"message", "custom", "custom_message", "usage"})
+"""Kinds in whose lines the daemon puts nothing that their facts depend on."""
 
 
 def entry_line(
@@ -108,17 +134,13 @@ def _sorted(raw: bytes) -> str:
 _ABSENT = object()
 
 
-def _at(parts: Mapping[str, bytes], path: str) -> Any:
+def _at(value: Any, path: str) -> Any:
     """The value at `a` or `a.b`; `_ABSENT` where there is none."""
-    first, _, rest = path.partition(".")
-    if first not in parts:
-        return _ABSENT
-    if not rest:
-        return loads(parts[first])
-    try:
-        return _at(members(parts[first]), rest)
-    except BadJson:
-        return _ABSENT
+    for name in path.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return _ABSENT
+        value = value[name]
+    return value
 
 
 def _string(value: Any) -> bool:

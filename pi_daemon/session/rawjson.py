@@ -45,12 +45,7 @@ def too_deep(data: bytes) -> bool:
     """Whether `data`, if it is JSON, nests deeper than `MAX_DEPTH`. Two byte counts where it has few brackets."""
     if not many_brackets(data):
         return False
-    if _may_be_many(data):
-        return _depth(_outside(data)) > MAX_DEPTH
-    try:
-        return _depth_passes(orjson.loads(data))
-    except ValueError:
-        return _depth(_outside(data)) > MAX_DEPTH
+    return _depth(_brackets(data)) > MAX_DEPTH
 
 
 def too_many(data: bytes) -> bool:
@@ -104,15 +99,26 @@ def _outside(data: bytes) -> bytes:
     return b"".join(found)
 
 
+def _brackets(data: bytes) -> bytes:
+    """The brackets of some JSON, those in strings left out, braces written as brackets.
+
+    Of strings only their quotes are kept at first. Where two strings without a bracket between them meet, the quotes
+    between them go too: that makes one string of the two, and no bracket of either comes out.
+    """
+    if b"\\" in data:
+        data = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    marks = data.translate(_ALIKE, _NOT_MARKS).replace(b'""', b"")
+    return b"".join(marks.split(b'"')[::2])
+
+
 _ALIKE = bytes.maketrans(b"{}", b"[]")
-_NOT_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
+_NOT_MARKS = bytes(set(range(256)) - set(b'[{]}"'))
 _runs = re.compile(rb"\[+|\]+").finditer
 
 
-def _depth(outside: bytes) -> int:
-    """How deep brackets nest. Taking out all innermost pairs takes one from the depth; once they are few, the
+def _depth(brackets: bytes) -> int:
+    """How deep they nest. Taking out all innermost pairs takes one from the depth; once they are few, the
     runs between them are as well, and are counted up and down."""
-    brackets = outside.translate(_ALIKE, _NOT_BRACKETS)
     removed = 0
     while len(fewer := brackets.replace(b"[]", b"")) < 0.95 * len(brackets):
         brackets = fewer
@@ -212,46 +218,71 @@ def dumps(value: Any) -> bytes:
 
 
 def compact(data: bytes) -> bytes:
-    """`data` without white space outside of strings; all literals stay as they are.
+    """`data` without white space outside of strings; all literals stay as they are. Raises BadJson as `check` does."""
+    check(data)
+    return squeeze(data)
 
-    Raises BadJson as `loads` does, and for a number that isn't finite to JavaScript (notFinite).
+
+def squeeze(data: bytes) -> bytes:
+    """The same for what is known to be all right."""
+    try:
+        return msgspec.json.format(data, indent=-1)
+    except msgspec.DecodeError:
+        return _WHITE.sub(rb"\1", data)
+
+
+def check(data: bytes) -> None:
+    """Raise BadJson as `loads` does, and for a number that isn't finite to JavaScript (notFinite).
+
+    Nothing is built of what is large: that takes ten times as long where it is large in values.
     """
-    if not _may_be_many(data):
+    if len(data) <= _SMALL:
         try:
             value = orjson.loads(data)
-            if not many_brackets(data) or not _depth_passes(value):
-                return msgspec.json.format(data, indent=-1)
         except ValueError:
             pass
-    outside = _check(data)
-    loose = len(outside.translate(None, b" \t\n\r")) < len(outside)
-    return _WHITE.sub(rb"\1", data) if loose else data
-
-
-_WHITE = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+')
-_LARGE = re.compile(rb"[0-9.]+[eE]\+?[0-9]{2,}|[0-9]{300,}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_SURROGATES = re.compile(rb"\\(?:u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL)
-_skip_value = msgspec.json.Decoder(Raw).decode
-
-
-def _check(data: bytes) -> bytes:
-    """Raise what is wrong with `data`, without building it, for it may be what orjson refuses (a lone surrogate, an
-    integer beyond 64 bits) or large in values. Returns what is outside of strings."""
-    outside = _outside(data)
-    if _depth(outside) > MAX_DEPTH:
+        else:
+            if many_brackets(data) and _depth_passes(value):
+                raise _deep()
+            return
+    if many_brackets(data) and _depth(_brackets(data)) > MAX_DEPTH:
         raise _deep()
     if not is_utf8(data):
         raise _not_utf8()
-    # msgspec refuses lone surrogates only: it sees another character in the place of each surrogate.
+    try:
+        _skip_value(data)
+    except (msgspec.DecodeError, RecursionError):
+        _check_tame(data)
+    if _may_be_infinite(data):
+        for found in _LARGE.finditer(_outside(data)):
+            if math.isinf(float(found[0])):
+                raise BadJson("notFinite", "a number too large for a double")
+
+
+_SMALL = 16 * 1024
+"""Up to here building the value costs less than looking at the bytes several times."""
+
+
+def _check_tame(data: bytes) -> None:
+    """msgspec refuses lone surrogates, which are legal: it sees another character in the place of each surrogate."""
     tame = _SURROGATES.sub(lambda found: b"\\u0041" if len(found[0]) > 2 else found[0], data)
     try:
         _skip_value(tame)
     except (msgspec.DecodeError, RecursionError):
         raise BadJson("notJson", "not JSON") from None
-    for found in _LARGE.finditer(outside):
-        if math.isinf(float(found[0])):
-            raise BadJson("notFinite", "a number too large for a double")
-    return outside
+
+
+def _may_be_infinite(data: bytes) -> bool:
+    """Whether there is an exponent of three digits, or a run of two hundred, be it in a string."""
+    digits = data.translate(_DIGITS)
+    return b"0e000" in digits or b"0e+000" in digits or b"0" * 200 in digits
+
+
+_DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
+_WHITE = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+')
+_LARGE = re.compile(rb"[0-9.]+[eE]\+?[0-9]{2,}|[0-9]{300,}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_SURROGATES = re.compile(rb"\\(?:u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL)
+_skip_value = msgspec.json.Decoder(Raw).decode
 
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode

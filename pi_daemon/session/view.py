@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from pi_daemon.session.facts import Json
+from pi_daemon.session.glance import Json, glance_at
 from pi_daemon.session.head import AssistantFacts, Head
 from pi_daemon.session.rawjson import loads
 from pi_daemon.session.tree import SessionTree
@@ -99,8 +99,12 @@ def preview(head: Head, line: bytes) -> str:
 
     Holds no control characters and no lone surrogates, so it can go to a terminal and into any JSON.
     """
-    entry = loads(line)
-    return _one_line(_about(head, entry if isinstance(entry, dict) else {}), MAX_PREVIEW)
+    return preview_of(head, glance_at(line))
+
+
+def preview_of(head: Head, look: Json) -> str:
+    """The same from what was decoded of it."""
+    return _one_line(_about(head, look), MAX_PREVIEW)
 
 
 def _one_line(text: str, limit: int) -> str:

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi_daemon.compaction.tokens import context_tokens, contribution, estimate, measure
+from pi_daemon.session.glance import glance_at
 from pi_daemon.session.jstext import number_text, stringify_length, utf16_length
 from pi_daemon.session.projection import project
 from pi_daemon.session.rawjson import dumps
 from pi_daemon.session.selection import select
-from tests.session.entries import Chain, answer, call, head, line, text, user
+from tests.session.entries import Chain, answer, call, line, text, user
 
 
 @pytest.mark.parametrize(
@@ -109,15 +110,11 @@ def test_usage_from_before_a_compaction_or_an_edit_does_not_count(invalidating: 
 
 
 def test_what_an_entry_adds() -> None:
-    assert contribution(head(user("a", None, "x" * 8)), user("a", None, "x" * 8)) == 2
+    assert contribution(glance_at(user("a", None, "x" * 8))) == 2
     for raw in (line("custom", "a", None, data="x" * 99), line("label", "a", None, targetId="a", label="x" * 99)):
-        assert contribution(head(raw), raw) == 0
-    raw = line("branch_summary", "a", None, fromId="b", summary="x" * 8)
-    assert contribution(head(raw), raw) == 2
-    raw = line(
-        "compaction", "a", None, summary="x" * 8, tokensBefore=1, systemMessage={"role": "system", "content": "x"}
-    )
-    assert contribution(head(raw), raw) == 3
+        assert contribution(glance_at(raw)) == 0
+    assert contribution(glance_at(line("branch_summary", "a", None, fromId="b", summary="x" * 8))) == 2
+    assert contribution(glance_at(line("custom_message", "a", None, customType="c", content="x" * 8))) == 2
 
 
 @pytest.mark.parametrize(
