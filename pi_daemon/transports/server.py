@@ -28,8 +28,15 @@ class CannotListen(PiDaemonError):
     reason = "cannotListen"
 
 
+class AlreadyServed(CannotListen):
+    """A daemon serves there already."""
+
+    reason = "alreadyServed"
+
+
 class Server:
-    """A listening transport. `start` opens it, `close` ends it and all its connections.
+    """A listening transport. `start` opens it, `close` ends it and all its connections; in between `stop_listening`
+    lets nobody in any more, and `release` gives the address to another process.
 
     `address` is where it listens, once it does: a path, or `host:port`.
     """
@@ -50,11 +57,19 @@ class Server:
         """Listen. Raises CannotListen."""
         raise NotImplementedError
 
-    async def close(self) -> None:
-        """Stop listening; close every connection after what was sent to it, within the limit's `linger_seconds`."""
+    def stop_listening(self) -> None:
+        """Who comes now finds nobody. May be called twice."""
         if self._listening is not None:
             self._listening.close()
             self._listening = None
+
+    def release(self) -> None:
+        """Another process may have the address now. May be called twice."""
+
+    async def close(self) -> None:
+        """Stop listening; close every connection after what was sent to it, within the limit's `linger_seconds`."""
+        self.stop_listening()
+        self.release()
         for channel in list(self.channels):
             channel.dismiss()
         while self.channels:

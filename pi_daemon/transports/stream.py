@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
+import asyncio
 import os
 import socket
 import stat
-import struct
 from pathlib import Path
 from typing import ClassVar
 
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.transports.channel import FramedChannel
-from pi_daemon.transports.server import CannotListen, ConnectionFactory, Server, bind_tcp, host_port
+from pi_daemon.transports.lock import CannotLock, Holder, Lock, told
+from pi_daemon.transports.server import AlreadyServed, CannotListen, ConnectionFactory, Server, bind_tcp, host_port
+from pi_daemon.transports.unix import answers, lock_path, peer_is_ours
 
-_PEER_CREDENTIALS = struct.Struct("3i")
-"""Linux's `struct ucred`: pid, uid, gid."""
+LEAVING_SECONDS = 30.0
+"""How long a daemon may take to leave after it has stopped listening: it finishes what runs and writes what isn't
+written yet."""
+
+_LOOK_AGAIN = 0.02
+"""Seconds between two looks whether it has left."""
 
 
 class UnixServer(Server):
@@ -24,46 +28,87 @@ class UnixServer(Server):
 
     The gate is the directory: ours, 0700. The socket is 0600 in it, and the peer's user is asked of the kernel. A
     lock beside the socket is held while we serve, so of two daemons that start at once one is refused, and the
-    socket that a dead daemon left can be told from a live one's.
+    socket that a dead daemon left can be told from a live one's. It tells `holder` to those who find it taken. A
+    daemon that holds the lock and doesn't listen any more is waited for.
+
+    `inherited`: a socket that listens already, from whoever started us; its file isn't ours to remove.
     """
 
     name: ClassVar[str] = "unix"
 
-    def __init__(self, path: Path, connect: ConnectionFactory, limits: Limits = Limits()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        path: Path,
+        connect: ConnectionFactory,
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
+        *,
+        holder: Holder | None = None,
+        inherited: socket.socket | None = None,
+        patience: float = LEAVING_SECONDS,
+    ) -> None:
         super().__init__(connect, limits, None)
-        self._path = path
-        self._lock = -1
+        self.path = path
+        self._holder = holder or Holder(os.getpid(), "")
+        self._inherited = inherited
+        self._patience = patience
+        self._lock: Lock | None = None
         self._inode = (0, 0)
 
     async def start(self) -> None:
-        _check_directory(self._path.parent)
-        self._lock = _lock(self._path)
+        """Raises CannotListen, and AlreadyServed where a daemon listens there."""
+        _check_directory(self.path.parent)
+        self._lock = await self._take_lock()
         try:
-            _remove_dead(self._path)
-            sock = _bind(self._path)
+            if self._inherited is not None:
+                sock = self._inherited
+            else:
+                _remove_dead(self.path)
+                sock = _bind(self.path)
+            self._inode = _identity(self.path)
+            await self._listen(lambda: FramedChannel(self), sock)
         except BaseException:
-            self._unlock()
+            self.release()
             raise
-        self._inode = _identity(self._path)
-        await self._listen(lambda: FramedChannel(self), sock)
-        self.address = str(self._path)
+        self.address = str(self.path)
 
-    async def close(self) -> None:
-        if self._lock >= 0 and _identity(self._path) == self._inode:
-            self._path.unlink()
-        await super().close()
-        self._unlock()
+    @property
+    def found(self) -> bool:
+        """Whether who looks at the path finds us there."""
+        return _identity(self.path) == self._inode
+
+    def stop_listening(self) -> None:
+        if self._listening is not None and self._inherited is None and self.found:
+            self.path.unlink()
+        super().stop_listening()
+
+    def release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    async def _take_lock(self) -> Lock:
+        path = lock_path(self.path)
+        try:
+            lock = Lock(path)
+        except CannotLock as error:
+            raise CannotListen(error.message) from error
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._patience
+        while not lock.acquire():
+            if self._inherited is None and answers(self.path):
+                lock.release()
+                raise AlreadyServed(f"A daemon serves {self.path} already.")
+            if loop.time() > until:
+                lock.release()
+                holder = told(path)
+                who = f"process {holder.pid}" if holder else "a process"
+                raise CannotListen(f"{path} is held by {who}, which doesn't listen: end it, or choose another place.")
+            await asyncio.sleep(_LOOK_AGAIN)
+        lock.tell(self._holder)
+        return lock
 
     def trusts(self, peer: socket.socket) -> bool:
-        if not hasattr(socket, "SO_PEERCRED"):
-            return True  # no way to ask here; the directory is the gate
-        raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
-        return bool(_PEER_CREDENTIALS.unpack(raw)[1] == os.geteuid())
-
-    def _unlock(self) -> None:
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        return peer_is_ours(peer)
 
 
 class TcpServer(Server):
@@ -101,20 +146,6 @@ def _check_directory(path: Path) -> None:
         raise CannotListen(f"{path} is open to other users: run `chmod 700 {path}`, or choose another place.")
 
 
-def _lock(path: Path) -> int:
-    """Hold the lock beside the socket. Raises CannotListen while a daemon serves there."""
-    try:
-        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise CannotListen(f"{path}.lock can't be opened: {error.strerror}.") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise CannotListen(f"A daemon serves {path} already.") from None
-    return descriptor
-
-
 def _remove_dead(path: Path) -> None:
     """Take away the socket that a dead daemon left. Raises CannotListen for anything else that is there."""
     try:
@@ -123,10 +154,7 @@ def _remove_dead(path: Path) -> None:
         return
     if not stat.S_ISSOCK(found.st_mode):
         raise CannotListen(f"{path} is there and no socket: choose another place.")
-    with socket.socket(socket.AF_UNIX) as probe:
-        probe.setblocking(False)
-        result = probe.connect_ex(str(path))
-    if result != errno.ECONNREFUSED:
+    if answers(path):
         raise CannotListen(f"Another program serves {path}.")
     path.unlink()
 
