@@ -928,6 +928,18 @@ export interface Resync {
   revision: number;
 }
 
+/**
+ * Another process serves this connection now. Subscribe again: nothing of the old one's subscriptions is left.
+ */
+export interface DaemonReplaced {
+  /** names the new process. */
+  daemonId: string;
+  /** names this connection from now on, as in `origin`. */
+  clientId: string;
+  /** the new daemon's version. */
+  version: string;
+}
+
 /** LSP's work done progress. */
 export interface ProgressValue {
   /** `begin`, `report` or `end`. */
@@ -1026,6 +1038,11 @@ export interface Notifications {
   "session/deleted": Deleted;
   /** Notifications were left out. */
   "session/resync": Resync;
+  /**
+   * From `pi-daemon connect`: the daemon behind it was replaced. Requests that were in flight have been answered
+   * with `shuttingDown`, open documents were opened again.
+   */
+  "daemon/replaced": DaemonReplaced;
   /** How far a request with a workDoneToken has come. */
   "$/progress": Progress;
 }
@@ -1053,6 +1070,7 @@ export const ERROR_CODES = {
   shuttingDown: 1019,
   versionMismatch: 1020,
   ambiguousSession: 1021,
+  daemonUnavailable: 1022,
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,

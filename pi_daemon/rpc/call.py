@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,11 @@ from pi_daemon.rpc.types.notifications import Progress, ProgressValue
 
 if TYPE_CHECKING:
     from pi_daemon.rpc.connection import Connection
+
+logger = logging.getLogger(__name__)
+
+SLOW_SECONDS = 1.0
+"""A request that takes longer is worth a line in the log."""
 
 PROGRESS_SECONDS = 0.1
 """The shortest time between two reports: more than ten a second nobody can read."""
@@ -24,6 +30,7 @@ class Call:
     __slots__ = (
         "_reported",
         "answered",
+        "began",
         "cancelled",
         "connection",
         "holds",
@@ -38,6 +45,7 @@ class Call:
         self.id = id
         self.method = method
         self.token = token
+        self.began = monotonic()
         self.answered = False
         self.cancelled = False
         self.holds: list[str] = []
@@ -58,6 +66,17 @@ class Call:
         """Stop it; nobody waits for the answer."""
         if self.task is not None:
             self.task.cancel()
+
+    def log(self, session_id: str | None, reason: str | None) -> None:
+        """One line about the request, if it took long or somebody wants to know of all. `reason`: of its refusal."""
+        seconds = monotonic() - self.began
+        level = logging.INFO if seconds > SLOW_SECONDS else logging.DEBUG
+        if logger.isEnabledFor(level):
+            client_id, ms = self.connection.client.client_id, round(seconds * 1e3, 2)
+            fields = {"clientId": client_id, "method": self.method, "ms": ms}
+            fields |= {"sessionId": session_id} if session_id else {}
+            fields |= {"reason": reason} if reason else {}
+            logger.log(level, "request", extra={"fields": fields})
 
     def progress(self, message: str, done: int, total: int) -> None:
         """Tell the client how far this is, about ten times a second; nothing without a token."""

@@ -54,7 +54,9 @@ class Connection:
         self._outbox = Outbox(channel, limits, service.resync)
         self._in_flight: dict[str | int | float, Call] = {}
         self._asked: dict[int, asyncio.Future[Raw]] = {}
-        self._asked_count = 0
+        self._asked_count = secrets.randbits(48)
+        """Where the ids of our requests begin. Of what stands between us and a client, one end may outlive the other:
+        an answer to a predecessor of ours must not be taken for one to us."""
         self._connected = False
         self._shut_down = False
         self._ended = False
@@ -152,6 +154,11 @@ class Connection:
             self._outbox.flush()
             self._channel.close()
 
+    def interrupt(self) -> None:
+        """Stop what is in flight: it is answered with `shuttingDown`."""
+        for call in self._in_flight.values():
+            call.abandon()
+
     async def settled(self) -> None:
         """Until every request in flight is answered."""
         while self._in_flight:
@@ -202,8 +209,7 @@ class Connection:
         if self._token is not None and not _same(ours.token, self._token):
             raise Unauthorized("The token is missing or wrong: put it into initializationOptions.piDaemon.token.")
         if not isinstance(ours.protocol_version, UnsetType) and ours.protocol_version != PROTOCOL_VERSION:
-            words = f"This daemon speaks version {PROTOCOL_VERSION} of the protocol."
-            raise VersionMismatch(words, protocolVersion=PROTOCOL_VERSION)
+            raise VersionMismatch(_mismatch(ours.protocol_version), protocolVersion=PROTOCOL_VERSION)
         name = params.client_info.name if params.client_info else ""
         self.client = Client(self.client.client_id, name[:_NAME_CHARACTERS])
         answer = codec.result(id, self._service.initialize(self, params))
@@ -227,26 +233,32 @@ class Connection:
         call.run(self._serve(key, call, handler, params))
 
     async def _serve(self, key: str | int | float, call: Call, handler: Handler, params: Any) -> None:
+        error = None
         try:
             answer = codec.result(call.id, await handler(call, params))
             if len(answer) > self.limits.reply_bytes:
                 words = "The answer is too large: ask for less at a time."
                 raise TooLarge(words, limit="replyBytes", bytes=self.limits.reply_bytes)
         except asyncio.CancelledError:
-            reason = "cancelled" if call.cancelled else "shuttingDown"
-            words = "The request was cancelled." if call.cancelled else "The daemon is going away."
-            answer = codec.failure(call.id, error_object(reason, words))
+            if call.cancelled:
+                error = error_object("cancelled", "The request was cancelled.")
+            else:
+                words = "The daemon is going away: connect again, and look whether this was done."
+                error = error_object("shuttingDown", words, {"applied": "unknown"})
         except PiDaemonError as refusal:
-            answer = codec.failure(call.id, from_refusal(refusal))
+            error = from_refusal(refusal)
         except Exception:
             logger.exception("%s failed", call.method)
-            answer = codec.failure(call.id, error_object("internalError", "Internal error: see the daemon's log."))
+            error = error_object("internalError", "Internal error: see the daemon's log.")
+        if error is not None:
+            answer = codec.failure(call.id, error)
         del self._in_flight[key]
         if not self._closed:
             call.end_progress()
             self._answer(answer, call)
             if self._ended and not self._in_flight:
                 self.close()
+        call.log(getattr(params, "session_id", None) or None, error.data["reason"] if error else None)
 
     def _take_notification(self, method: str, raw: Raw | UnsetType) -> None:
         if method == "exit":
@@ -288,6 +300,13 @@ class Connection:
         elif self._paused and backlog <= self.limits.answers_backlog_bytes // 2:
             self._paused = False
             self._channel.resume()
+
+
+def _mismatch(version: int) -> str:
+    words = f"This daemon speaks version {PROTOCOL_VERSION} of the protocol, the client version {version}: "
+    if version < PROTOCOL_VERSION:
+        return words + "update the client."
+    return words + "update pi-daemon, and let `pi-daemon stop` end the one that runs."
 
 
 def _ours(params: InitializeParams) -> PiDaemonInitialize:

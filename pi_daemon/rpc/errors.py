@@ -41,6 +41,7 @@ CODES: Final[dict[str, int]] = {
     "shuttingDown": 1019,
     "versionMismatch": 1020,
     "ambiguousSession": 1021,
+    "daemonUnavailable": 1022,
     "parseError": PARSE_ERROR,
     "invalidRequest": INVALID_REQUEST,
     "methodNotFound": METHOD_NOT_FOUND,
@@ -58,6 +59,7 @@ MEANINGS: Final[dict[str, str]] = {
     "internalError": "a bug; the daemon's log says more.",
     "notInitialized": "a request before `initialize`.",
     "cancelled": "the client sent `$/cancelRequest`.",
+    "daemonUnavailable": "from `pi-daemon connect`: no daemon can be reached or started. `data.cause` names why.",
 }
 """What the errors mean that have no class in `pi_daemon.session.errors`, which says it for the others."""
 

@@ -140,6 +140,11 @@ NOTIFICATIONS: dict[str, Notification] = {
     "session/failed": Notification(n.Failed, "A write failed for good; the session takes no more appends."),
     "session/deleted": Notification(n.Deleted, "The session was deleted."),
     "session/resync": Notification(n.Resync, "Notifications were left out."),
+    "daemon/replaced": Notification(
+        n.DaemonReplaced,
+        "From `pi-daemon connect`: the daemon behind it was replaced. Requests that were in flight have been answered "
+        "with `shuttingDown`, open documents were opened again.",
+    ),
     "$/progress": Notification(n.Progress, "How far a request with a workDoneToken has come."),
 }
 

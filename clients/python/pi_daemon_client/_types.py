@@ -1122,6 +1122,19 @@ class Resync(TypedDict):
     revision: int
 
 
+class DaemonReplaced(TypedDict):
+    """Another process serves this connection now. Subscribe again: nothing of the old one's subscriptions is left.
+
+    `daemonId`: names the new process.
+    `clientId`: names this connection from now on, as in `origin`.
+    `version`: the new daemon's version.
+    """
+
+    daemonId: str
+    clientId: str
+    version: str
+
+
 class ProgressValue(TypedDict):
     """LSP's work done progress.
 

@@ -144,6 +144,19 @@ class Resync(Wire, kw_only=True):
     revision: int
 
 
+class DaemonReplaced(Wire, kw_only=True):
+    """Another process serves this connection now. Subscribe again: nothing of the old one's subscriptions is left.
+
+    `daemon_id`: names the new process.
+    `client_id`: names this connection from now on, as in `origin`.
+    `version`: the new daemon's version.
+    """
+
+    daemon_id: str
+    client_id: str
+    version: str
+
+
 class ProgressValue(Wire, kw_only=True, omit_defaults=True):
     """LSP's work done progress.
 
