@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from pi_daemon.daemon import paths
+from pi_daemon.daemon.memory import settle
 from pi_daemon.daemon.token import token
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.options import SessionOptions
@@ -151,6 +152,8 @@ def serve(config: Config) -> None:
 
     stdout belongs to the protocol; what there is to say goes to stderr."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+
+    settle()
 
     async def main() -> None:
         await Daemon(config).run()
