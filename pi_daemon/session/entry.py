@@ -17,7 +17,7 @@ from msgspec import Struct
 from pi_daemon.session import dates
 from pi_daemon.session.facts import KINDS_WITH_FACTS, Json, facts_of
 from pi_daemon.session.head import Facts, Head, Header
-from pi_daemon.session.lines import decode_lines, message_facts
+from pi_daemon.session.lines import FACTS_BY_CLASS, decode_lines
 from pi_daemon.session.migrate import LegacyIds
 from pi_daemon.session.rawjson import JS_SPACE, MAX_DEPTH, BadJson, is_utf8, loads, many_brackets, too_deep
 
@@ -106,7 +106,7 @@ class HeadReader:
             facts: Facts | None
             if message is not None and kind == "message":
                 kind = "message"
-                facts = message_facts(message) or facts_of(loads(block[start:stop]))
+                facts = FACTS_BY_CLASS[message.__class__](message) or facts_of(loads(block[start:stop]))
             elif kind == "session":
                 return None
             else:

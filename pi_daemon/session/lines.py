@@ -6,13 +6,16 @@ the careful way takes over.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import intern
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from pi_daemon.session.facts import MAX_USAGE, NO_USAGE
 from pi_daemon.session.head import AssistantFacts, Facts, MessageFacts, ShellFacts, ToolResultFacts
+from pi_daemon.session.rawjson import JS_SPACE
 
 _NULL = Raw(b"null")
 _QUOTE = 0x22
@@ -88,21 +91,23 @@ _PLAIN: dict[type, tuple[MessageFacts, MessageFacts]] = {
 }
 
 
-def message_facts(message: _Message | _Assistant) -> Facts | None:
-    """The facts of a message; None where only a closer look at the line can tell."""
-    if isinstance(message, _Assistant):
-        return _assistant(message)
-    empty = message.content == _NULL
-    if isinstance(message, _ToolResult):
-        return ToolResultFacts(message.toolCallId, empty)
-    if isinstance(message, _Shell):
-        return ShellFacts(bool(message.excludeFromContext), empty)
-    return _PLAIN[message.__class__][empty]
+def _plain(message: _Message) -> MessageFacts:
+    return _PLAIN[message.__class__][message.content == _NULL]
+
+
+def _tool_result(message: _ToolResult) -> ToolResultFacts:
+    return ToolResultFacts(message.toolCallId, message.content == _NULL)
+
+
+def _shell(message: _Shell) -> ShellFacts:
+    return ShellFacts(bool(message.excludeFromContext), message.content == _NULL)
 
 
 def _assistant(message: _Assistant) -> AssistantFacts | None:
-    """None where it takes a closer look: no total in the usage, or a text that begins with white space or an escape."""
+    """None where it takes a closer look: no total in the usage, or a text that may begin with white space."""
     content = message.content
+    provider = message.provider
+    model = message.model
     stop = message.stopReason
     usage = message.usage
     tokens = 0.0
@@ -114,17 +119,26 @@ def _assistant(message: _Assistant) -> AssistantFacts | None:
     for part in content or ():
         if part.type == "text":
             text = memoryview(part.text)
-            first = text[1] if len(text) > 1 else 0
-            if text[0] != _QUOTE or not 0x20 < first < 0x7F or first == _BACKSLASH:
+            if text[0] != _QUOTE:
                 return None
+            first = text[1]
             if first != _QUOTE:
+                if first <= 0x20 or first == _BACKSLASH or (first > 0x7F and bytes(text[1:3]) in _MAY_BE_SPACE):
+                    return None
                 shows = True
                 break
     return AssistantFacts(
-        message.provider and intern(message.provider),
-        message.model and intern(message.model),
-        stop and intern(stop),
-        tokens,
-        content is None,
-        shows,
+        provider and intern(provider), model and intern(model), stop and intern(stop), tokens, content is None, shows
     )
+
+
+_MAY_BE_SPACE = frozenset(char.encode()[:2] for char in JS_SPACE if not char.isascii())
+"""How white space beyond ASCII begins."""
+
+FACTS_BY_CLASS: dict[type, Callable[[Any], Facts | None]] = {
+    **dict.fromkeys(_PLAIN, _plain),
+    _Assistant: _assistant,
+    _ToolResult: _tool_result,
+    _Shell: _shell,
+}
+"""By the class of a line's message what makes its facts of it; None where only a closer look at the line can tell."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +27,7 @@ from pi_daemon.session.head import (
     ThinkingFacts,
     ToolResultFacts,
 )
-from pi_daemon.session.rawjson import dumps
+from pi_daemon.session.rawjson import JS_SPACE, dumps
 from tests.session.entries import TIME, answer, call, head, line, read, result, text, user
 
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"%s","cwd":"/p"}\n' % TIME.encode()
@@ -113,6 +114,24 @@ def test_facts(raw: bytes, facts: Facts | None) -> None:
     assert head(raw).facts == facts
     heads, strays, _ = read(raw + b"\n")
     assert [found.facts for found in heads] == [facts] and strays == []
+
+
+@pytest.mark.parametrize(
+    "beginning", [*JS_SPACE, *'a"\\\x7f\x85é\u1681\u2003\u200b\u2060\u3001あ字\ufefe😀', "\ud83d", ""]
+)
+def test_what_an_answer_begins_with(beginning: str) -> None:
+    """White space alone is no text, whatever it is made of and however it is written."""
+    for escaped in (False, True):
+        for rest in ("", "text"):
+            entry = {
+                "type": "message",
+                "id": "a",
+                "message": {"role": "assistant", "content": [text(beginning + rest)]},
+            }
+            raw = json.dumps(entry).encode() if escaped else dumps(entry)
+            heads, _, _ = read(raw + b"\n")
+            shows = bool((beginning + rest).strip(JS_SPACE))
+            assert [found.facts for found in heads] == [AssistantFacts(None, None, None, 0, has_text=shows)]
 
 
 def test_members_of_a_head() -> None:
