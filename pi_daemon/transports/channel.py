@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 _COPY_BYTES = 256 * 1024
 """Up to here a header and its message are joined, so that they go out in one call; beyond, the copy costs more."""
+
+
+_PIECE_BYTES = 256 * 1024
+"""As much of a large message is handed to the transport at a time: a little more than a socket takes at once."""
 
 
 class SocketChannel(asyncio.BufferedProtocol):
@@ -139,15 +144,43 @@ class FramedChannel(SocketChannel):
     def __init__(self, server: Server) -> None:
         super().__init__(server)
         self._framer = Framer(server.limits)
+        self._rest: deque[memoryview] = deque()
+
+    @property
+    def backlog(self) -> int:
+        return super().backlog + sum(map(len, self._rest))
 
     def send(self, *messages: bytes) -> None:
         if self._closing:
             return
         if len(messages) == 1 and len(messages[0]) > _COPY_BYTES:
-            self._transport.write(b"Content-Length: %d\r\n\r\n" % len(messages[0]))
-            self._transport.write(memoryview(messages[0]))
+            self._rest.append(memoryview(b"Content-Length: %d\r\n\r\n" % len(messages[0])))
+            self._rest.append(memoryview(messages[0]))
+            self._go_on()
+        elif self._rest:
+            self._rest.append(memoryview(frame(*messages)))
         else:
             self._transport.write(frame(*messages))
+
+    def _go_on(self) -> None:
+        """Hand over pieces while the socket takes them. What the transport has to keep it moves up by every byte that
+        goes out, so that a message of 6 MB would be moved a dozen times."""
+        while self._rest and not self._full:
+            data = self._rest.popleft()
+            if len(data) > _PIECE_BYTES:
+                self._rest.appendleft(data[_PIECE_BYTES:])
+            self._transport.write(data[:_PIECE_BYTES])
+
+    def resume_writing(self) -> None:
+        self._full = False
+        self._go_on()
+        if not self._full:
+            super().resume_writing()
+
+    def _say_goodbye(self) -> None:
+        while self._rest:
+            self._transport.write(self._rest.popleft())
+        super()._say_goodbye()
 
     def _take(self, data: bytes) -> None:
         self._intake.take(self._framer.feed(data))
