@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
 
-STEP_MS = 20
-"""How often watchfiles looks whether something has come. Each look takes the interpreter's lock: every 20 ms that is a
-third of a percent of a core, and a change is told after 20 to 40 ms."""
+STEP_MS = 25
+"""How often watchfiles looks whether something has come. Each look takes the interpreter's lock: every 25 ms that is a
+quarter of a percent of a core, and a change is told after 25 to 50 ms."""
 
 
 class HintsFailed(Exception):
