@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import Deleted, Origin
+from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.live import LiveSession, Persistence, Subscriber
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.session.errors import AmbiguousSession, Busy, PiDaemonError, SessionExists, SessionNotFound
@@ -39,6 +40,7 @@ class Hub:
         self.memory = memory
         self.environment = environment or Environment()
         self.defaults = defaults or SessionOptions()
+        self.contexts = KeptContexts()
         self._open: dict[str, LiveSession] = {}
         self._idle: OrderedDict[str, LiveSession] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -219,3 +221,5 @@ class Hub:
                 return
             await session.close()
             del self._open[location]
+            for llm in (False, True):
+                self.contexts.forget(session.instance_id, llm)

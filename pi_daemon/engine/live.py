@@ -29,6 +29,7 @@ from pi_daemon.engine.events import (
     meanings,
 )
 from pi_daemon.engine.history import History
+from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.meter import Meter
 from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome
 from pi_daemon.engine.options import SessionOptions
@@ -92,8 +93,10 @@ class LiveSession:
         *,
         persist: str = "immediate",
         options: SessionOptions | None = None,
+        contexts: KeptContexts | None = None,
     ) -> None:
         self.environment = environment
+        self.contexts = contexts or KeptContexts()
         self.options = options or SessionOptions()
         self.subscribers: dict[str, Subscriber] = {}
         self.readers: set[str] = set()

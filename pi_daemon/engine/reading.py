@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pi_daemon.compaction.tokens import context_tokens, measure
+from pi_daemon.engine.kept import KeptContext
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
@@ -20,9 +21,10 @@ from pi_daemon.session.view import message_text
 
 
 class Context(Struct):
-    """`messages` are raw JSON; `sources[i]` is the entry of `messages[i]`. `problems`: (kind, entry, tool call)."""
+    """`messages` are raw JSON, joined by commas; `sources[i]` is the entry of the i-th. `problems`: (kind, entry,
+    tool call)."""
 
-    messages: list[bytes]
+    messages: bytes
     sources: list[str]
     model: tuple[str, str] | None
     thinking_level: str
@@ -34,30 +36,42 @@ class Context(Struct):
 async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = False, fix: bool = False) -> Context:
     """What the model is sent at `leaf_id`. `fix` leaves out results without a call and answers calls without a
     result. Raises EntryNotFound, StorageFailed."""
-    trail = session.trail if leaf_id == session.leaf_id else Trail(session.tree.path(leaf_id))
+    at_leaf = leaf_id == session.leaf_id
+    trail = session.trail if at_leaf else Trail(session.tree.path(leaf_id))
     path, selection = list(trail.path), trail.selection()
-    starts = message_starts(selection)
-    lines = await session.lines(selection.heads(), starts)
+    known = session.meter.at(leaf_id) if at_leaf else None
+    if not at_leaf or fix or known is None:
+        kept = KeptContext(trail, trail.turn)
+    else:
+        kept = session.contexts.take(session.instance_id, llm, trail)
+    wanted = structs.replace(selection, sources=selection.sources[kept.count :])
+    starts = message_starts(wanted)
+    lines = await session.lines(wanted.heads(), starts)
     now = session.environment.now_ms()
 
-    def make() -> Context:
-        projection = project(selection, lines, starts)
-        tokens = context_tokens(path, projection)
-        found = problems(projection)
-        if fix and found:
-            projection = repair(projection, now)
-        shown = to_llm(projection) if llm else projection
-        return Context(
-            shown.messages,
-            shown.sources,
-            selection.model,
-            selection.thinking_level,
-            tokens,
-            selection.compaction.id if selection.compaction is not None else None,
-            found,
-        )
+    def make() -> tuple[KeptContext, int, list[tuple[ProblemKind, str, str]]]:
+        projection = project(wanted, lines, starts)
+        tokens = known if known is not None else context_tokens(path, projection)
+        found = problems(projection) if fix else []
+        shown = repair(projection, now) if found else projection
+        shown = to_llm(shown) if llm else shown
+        made = kept.extended(len(wanted.sources), projection, shown)
+        return made, tokens, found if fix else made.problems
 
-    return await offload(sum(map(len, lines)), make)
+    made, tokens, found = await offload(sum(map(len, lines)), make)
+    if at_leaf and not fix:
+        session.contexts.put(session.instance_id, llm, made)
+        if session.leaf_id == leaf_id and known is None:
+            session.meter.set(leaf_id, tokens, folded=measure(path, selection).folded)
+    return Context(
+        made.joined,
+        made.sources,
+        selection.model,
+        selection.thinking_level,
+        tokens,
+        selection.compaction.id if selection.compaction is not None else None,
+        found,
+    )
 
 
 async def size(session: LiveSession) -> int:

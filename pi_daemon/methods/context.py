@@ -21,7 +21,7 @@ async def context(shared: Shared, call: Call, params: e.ContextParams) -> e.Cont
         leaf_id = session.leaf_id if params.leaf_id is UNSET else params.leaf_id
         made = await reading.context(session, leaf_id, llm=params.format == "llm", fix=params.pairing == "repair")
         return e.ContextResult(
-            messages=raw_array(made.messages),
+            messages=raw_array([made.messages]),
             sources=made.sources,
             model=wire.model(made.model),
             thinking_level=made.thinking_level,

@@ -51,10 +51,11 @@ def calls(message: bytes) -> list[Call]:
 
 class _Flaw(Struct, frozen=True):
     """At `place`: a result without its call (`call` is None), or the end of the turn in which `call` was left
-    without a result."""
+    without a result. `call_id` is the id in question."""
 
     place: int
     head: Head
+    call_id: str
     call: Call | None = None
 
 
@@ -62,37 +63,61 @@ _USERS = frozenset({"user", "custom", "bashExecution", "branchSummary", "compact
 """Roles that a provider is sent as a user's."""
 
 
+class Turns:
+    """Calls and results accounted for as messages come; a context that goes on goes on here."""
+
+    def __init__(self) -> None:
+        self._found: list[_Flaw] = []
+        self._waiting: set[str] = set()
+        self._caller: tuple[Head, bytes] | None = None
+        self._count = 0
+
+    def extend(self, projection: Projection) -> None:
+        """The messages of `projection` come next."""
+        heads, messages, changed = projection.source_heads, projection.messages, projection.changed
+        waiting = self._waiting
+        for place, (role, head) in enumerate(zip(projection.roles, heads, strict=True)):
+            if role == "toolResult":
+                facts = head.facts
+                answered = facts.call_id if facts.__class__ is ToolResultFacts else _answered(messages[place])
+                if answered in waiting:
+                    waiting.discard(answered)
+                else:
+                    self._found.append(_Flaw(self._count + place, head, answered))
+            elif role == "assistant":
+                if waiting:
+                    self._found += self._unanswered(self._count + place)
+                self._caller = head, messages[place]
+                known = head.calls if place not in changed else None
+                waiting = self._waiting = set(_call_ids(projection, place) if known is None else known)
+            elif waiting and role in _USERS and not _excluded(head):
+                self._found += self._unanswered(self._count + place)
+                waiting = self._waiting = set()
+        self._count += len(messages)
+
+    def flaws(self) -> list[_Flaw]:
+        """What is wrong if nothing comes any more."""
+        return self._found + self._unanswered(self._count)
+
+    def problems(self) -> list[tuple[ProblemKind, str, str]]:
+        """(kind, entry id, tool call id) of each result without a call and each call without a result, in order."""
+        return [
+            ("callWithoutResult" if flaw.call else "resultWithoutCall", flaw.head.id, flaw.call_id)
+            for flaw in self.flaws()
+        ]
+
+    def _unanswered(self, place: int) -> list[_Flaw]:
+        if not self._waiting or self._caller is None:
+            return []
+        head, message = self._caller
+        asked = {call.id: call for call in calls(message)}
+        return [_Flaw(place, head, name, call) for name, call in asked.items() if name in self._waiting]
+
+
 def _flaws(projection: Projection) -> list[_Flaw]:
-    found: list[_Flaw] = []
-    heads, messages = projection.source_heads, projection.messages
-    changed = projection.changed
-    waiting: set[str] = set()
-    caller = -1
-
-    def unanswered(place: int) -> list[_Flaw]:
-        asked = {call.id: call for call in calls(messages[caller])}
-        return [_Flaw(place, heads[caller], call) for name, call in asked.items() if name in waiting]
-
-    for place, (role, head) in enumerate(zip(projection.roles, heads, strict=True)):
-        if role == "toolResult":
-            facts = head.facts
-            answered = facts.call_id if facts.__class__ is ToolResultFacts else _answered(head, messages[place])
-            if answered in waiting:
-                waiting.discard(answered)
-            else:
-                found.append(_Flaw(place, head))
-        elif role == "assistant":
-            if waiting:
-                found += unanswered(place)
-            caller = place
-            known = head.calls if place not in changed else None
-            waiting = set(_call_ids(projection, place) if known is None else known)
-        elif waiting and role in _USERS and not _excluded(head):
-            found += unanswered(place)
-            waiting = set()
-    if waiting:
-        found += unanswered(len(heads))
-    return found
+    turns = Turns()
+    turns.extend(projection)
+    return turns.flaws()
 
 
 def _call_ids(projection: Projection, place: int) -> tuple[str, ...]:
@@ -105,10 +130,9 @@ def _call_ids(projection: Projection, place: int) -> tuple[str, ...]:
     return head.calls
 
 
-def _answered(head: Head, message: bytes) -> str:
-    """The id of the call that a result answers. One that repair made comes from the entry that called."""
-    if isinstance(head.facts, ToolResultFacts):
-        return head.facts.call_id
+def _answered(message: bytes) -> str:
+    """The id of the call that a result answers, where its head doesn't tell: one that repair made comes from the
+    entry that called."""
     return str(loads(members(message).get("toolCallId", b'""')))
 
 
@@ -117,13 +141,10 @@ def _excluded(head: Head) -> bool:
 
 
 def problems(projection: Projection) -> list[tuple[ProblemKind, str, str]]:
-    """(kind, entry id, tool call id) of each result without a call and each call without a result, in order."""
-    return [
-        ("resultWithoutCall", flaw.head.id, _answered(flaw.head, projection.messages[flaw.place]))
-        if flaw.call is None
-        else ("callWithoutResult", flaw.head.id, flaw.call.id)
-        for flaw in _flaws(projection)
-    ]
+    """Those of one projection, see `Turns.problems`."""
+    turns = Turns()
+    turns.extend(projection)
+    return turns.problems()
 
 
 def repair(projection: Projection, timestamp_ms: int) -> Projection:

@@ -61,7 +61,9 @@ class Selection(Struct):
 
 
 class Trail:
-    """The path to a leaf (root first), and what of it counts, kept up while it grows."""
+    """The path to a leaf (root first), and what of it counts, kept up while it grows.
+
+    `turn` changes when the sources are chosen anew: while it stays, new ones only come after the old ones."""
 
     def __init__(self, path: Sequence[Head] = ()) -> None:
         self.path: list[Head] = []
@@ -71,6 +73,7 @@ class Trail:
         self._edits: dict[str, Head] = {}
         self._sources: list[Source] | None = []
         self._edited = False
+        self.turn = 0
         self.extend(path)
 
     @property
@@ -103,6 +106,7 @@ class Trail:
     def selection(self) -> Selection:
         if self._sources is None:
             self._sources = self._select()
+            self.turn += 1
             self._edited = any(source.edit for source in self._sources)
         return Selection(list(self._sources), self._compaction, self._model, self._level, self._edited)
 

@@ -13,6 +13,11 @@ from pi_daemon.session.errors import DuplicateEntry, EntryNotFound, InvalidEntry
 from tests.engine.conftest import ALICE, Listener, World, append, assistant, draft, user
 
 
+def messages(context: reading.Context) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(b"[" + context.messages + b"]")
+    return found
+
+
 def lines(world: World) -> list[dict[str, object]]:
     (path,) = world.sessions.glob("*.jsonl")
     return [json.loads(line) for line in path.read_text().splitlines()]
@@ -32,7 +37,7 @@ def test_a_conversation(world: World, persist: str) -> None:
             assert listener.told == ["Appended", "LeafChanged"]
             assert {change.revision for change in listener.changes} == {1}
             context = await reading.context(session, session.leaf_id)
-            assert [json.loads(message)["role"] for message in context.messages] == ["user", "assistant"]
+            assert [message["role"] for message in messages(context)] == ["user", "assistant"]
             assert context.tokens == 7 == await reading.size(session)
 
     asyncio.run(main())
@@ -273,7 +278,7 @@ def test_a_context_edit_stays_on_its_path(world: World) -> None:
             edit = {"type": "context_edit", "targetId": a, "replacement": {"content": "A"}}
             await append(session, edit)
             context = await reading.context(session, session.leaf_id)
-            assert json.loads(context.messages[0])["content"] == "A"
+            assert messages(context)[0]["content"] == "A"
             assert context.tokens == await reading.size(session) < 50
             with pytest.raises(EntryNotFound):
                 await append(session, edit | {"targetId": "nowhere"})
@@ -305,7 +310,7 @@ def test_a_compaction_carries_the_system_messages(world: World) -> None:
             assert compacted.entry_id == outcome.entries[0].id  # type: ignore[union-attr]
             assert 0 < compacted.tokens_after < 100  # type: ignore[union-attr,operator]
             context = await reading.context(session, session.leaf_id)
-            roles = [json.loads(message)["role"] for message in context.messages]
+            roles = [message["role"] for message in messages(context)]
             assert roles == ["system", "compactionSummary", "user", "user"]
             assert context.tokens == await reading.size(session)
 
@@ -345,7 +350,7 @@ def test_calls_without_a_result_are_reported_or_answered(world: World) -> None:
             assert sorted(told.problems) == wanted
             mended = await reading.context(session, session.leaf_id, fix=True)
             assert sorted(mended.problems) == wanted
-            roles = [(json.loads(m)["role"], json.loads(m).get("toolCallId")) for m in mended.messages]
+            roles = [(m["role"], m.get("toolCallId")) for m in messages(mended)]
             assert roles == [("user", None), ("assistant", None), ("toolResult", "c1")]
             assert mended.sources == [head.id for head in outcome.entries[:2]] + [outcome.entries[1].id]
 

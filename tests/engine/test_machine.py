@@ -13,13 +13,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
+from pi_daemon.engine import reading
 from pi_daemon.engine.events import Appended, LeafChanged
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.operations import Append, MoveLeaf, Operation, label_draft, name_draft, summary_draft
-from pi_daemon.session.errors import LeafMoved
+from pi_daemon.session.errors import InvalidEntry, LeafMoved
 from tests.engine.conftest import ALICE, Listener, World, append, assistant, draft, user
 
+CALL = {"type": "toolCall", "id": "c1", "name": "n", "arguments": {}}
 DRAFTS = st.sampled_from(
     [
         user("x"),
@@ -28,6 +30,15 @@ DRAFTS = st.sampled_from(
         {"type": "usage", "usage": {}},
         {"type": "later_kind", "anything": [1, None]},
         {"type": "compaction", "summary": "s", "tokensBefore": 3},
+        {"type": "branch_summary", "fromId": "root", "summary": "there"},
+        {"type": "custom_message", "customType": "c", "content": "said", "display": True},
+        {"type": "message", "message": {"role": "system", "content": "be", "timestamp": 1}},
+        {"type": "message", "message": {"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 1}},
+        {"type": "message", "message": {"role": "toolResult", "toolCallId": "c1", "content": []}},
+        {
+            "type": "message",
+            "message": {"role": "assistant", "content": [{"type": "toolCall", "id": "c1", "name": "n"}]},
+        },
     ]
 )
 
@@ -125,6 +136,18 @@ class SessionMachine(RuleBasedStateMachine):
     def label(self, of: str, label: str | None) -> Any:
         return self._appended(self._perform(lambda: Append(ALICE, [label_draft(of, label)])))
 
+    @rule(target=entries, of=entries, content=st.sampled_from([None, "edited"]))
+    def edit(self, of: str, content: str | None) -> Any:
+        replacement = None if content is None else {"content": content}
+        try:
+            return self._appended(
+                self.runner.run(
+                    append(self.session, {"type": "context_edit", "targetId": of, "replacement": replacement})
+                )
+            )
+        except InvalidEntry:
+            return multiple()
+
     @rule(target=entries, name=st.text(max_size=5))
     def rename(self, name: str) -> Any:
         return self._appended(self._perform(lambda: Append(ALICE, [name_draft(name)])))
@@ -164,13 +187,16 @@ class SessionMachine(RuleBasedStateMachine):
         assert heard == [entry_id for entry_id, _ in self.model]
         assert leaf == self.leaf
 
-    @rule()
-    def the_file_reads_back_the_same(self) -> None:
-        async def read() -> LiveSession:
+    @rule(llm=st.booleans())
+    def the_file_reads_back_the_same(self, llm: bool) -> None:
+        async def read() -> tuple[LiveSession, reading.Context, reading.Context]:
+            kept = await reading.context(self.session, self.leaf, llm=llm)
             async with self.world.hub() as other:
-                return await other.open(await other.find(self.session.session_id))
+                again = await other.open(await other.find(self.session.session_id))
+                return again, kept, await reading.context(again, self.leaf, llm=llm)
 
-        again = self.runner.run(read())
+        again, kept, fresh = self.runner.run(read())
+        assert kept == fresh
         assert [(head.id, head.parent_id) for head in again.tree.entries] == self.model
         assert again.damage == []
         assert dict(again.tree.labels) == dict(self.session.tree.labels)
