@@ -15,7 +15,8 @@ def test_an_answer_precedes_what_it_causes(scene: Scene) -> None:
             session_id = (await client.call("session/create", cwd="/p", persist="immediate"))["sessionId"]
             await other.call("session/open", sessionId=session_id)
             client.log.clear()
-            answers = [client.ask("session/append", {"sessionId": session_id, "entries": [user(str(n))]}) for n in "123"]
+            params = [{"sessionId": session_id, "entries": [user(text)]} for text in "123"]
+            answers = [client.ask("session/append", one) for one in params]
             await asyncio.gather(*answers)
             shape = [value.get("method", "answer") for value in client.log]
             assert shape == ["answer", "session/appended", "session/leafChanged"] * 3
@@ -138,10 +139,15 @@ def test_values_come_back_as_they_went_in(scene: Scene) -> None:
             assert "result" in next(value for value in client.log if value.get("id") == 99)
             client.log.clear()
             sent: list[bytes] = []
-            client.send = lambda *messages: sent.extend(messages)  # type: ignore[method-assign]
+            came = asyncio.Event()
+
+            def send(*messages: bytes) -> None:
+                sent.extend(messages)
+                came.set()
+
+            client.send = send  # type: ignore[method-assign]
             client.ask("session/entries", {"sessionId": session_id})
-            while not sent:
-                await asyncio.sleep(0)
+            await came.wait()
             assert raw[len('{"type":"later",') : -1].encode() in sent[0]
             (path,) = scene.files()
             assert raw[len('{"type":"later",') : -1].encode() in path.read_bytes()
