@@ -63,9 +63,12 @@ class Client:
 
     def ask(self, method: str, params: Any) -> asyncio.Future[dict[str, Any]]:
         number = next(self._ids)
-        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        self.connection.receive(json.dumps(message).encode())
+        return self.ask_raw(number, json.dumps(message).encode())
+
+    def ask_raw(self, number: int, message: bytes) -> asyncio.Future[dict[str, Any]]:
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self.connection.receive(message)
         return answer
 
     async def call(self, method: str, **params: Any) -> Any:

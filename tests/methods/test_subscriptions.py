@@ -135,8 +135,7 @@ def test_values_come_back_as_they_went_in(scene: Scene) -> None:
                 '"jsonrpc":"1.0","type_name":"x","line":"\u2028","deep":' + "[" * 490 + "]" * 490 + "}"
             )
             request = f'{{"jsonrpc":"2.0","id":99,"method":"session/append","params":{{"sessionId":"{session_id}",'
-            client.connection.receive((request + f'"entries":[{raw}]}}}}').encode())
-            assert "result" in next(value for value in client.log if value.get("id") == 99)
+            assert "result" in await client.ask_raw(99, (request + f'"entries":[{raw}]}}}}').encode())
             client.log.clear()
             sent: list[bytes] = []
             came = asyncio.Event()
