@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cmp_to_key
+from itertools import islice
 from types import MappingProxyType
 
 from pi_daemon.session.dates import to_ms
@@ -39,29 +40,36 @@ class SessionTree:
 
     def extend(self, heads: Iterable[Head]) -> None:
         """Add entries in file order."""
+        entries = self.entries
+        known = len(entries)
+        entries.extend(heads)
         by_id = self._by_id
         missing = self._missing
-        append = self.entries.append
-        for head in heads:
+        children = self._children
+        take = by_id.setdefault
+        before = None
+        for head in islice(entries, known, None):
             name = head.id
             parent = head.parent_id
-            if name in by_id:
-                # The id's place in file order is that of its later line.
-                del by_id[name]
-                self._cut = self._children = None
-            elif missing and name in missing:
-                self._cut = self._children = None
-            if parent is not None and parent not in by_id:
+            # Most entries hang on the one before and share its id's string.
+            if parent is not before and parent is not None and parent not in by_id:
                 missing.add(parent)
                 if parent == name:
-                    self._cut = self._children = None
+                    self._cut = children = None
                 parent = None
-            by_id[name] = head
-            append(head)
-            if head.facts.__class__ in _NOTED:
+            before = name
+            if take(name, head) is not head:
+                # The id's place in file order is that of its later line.
+                del by_id[name]
+                by_id[name] = head
+                self._cut = children = None
+            elif missing and name in missing:
+                self._cut = children = None
+            if head.type in _NOTED:
                 self._note(head)
-            if self._children is not None:
-                self._children.setdefault(parent, []).append(head)
+            if children is not None:
+                children.setdefault(parent, []).append(head)
+        self._children = children
 
     def _note(self, head: Head) -> None:
         facts = head.facts
@@ -218,7 +226,7 @@ class SessionTree:
         return self._children
 
 
-_NOTED = (LabelFacts, NameFacts)
+_NOTED = frozenset(("label", "session_info"))
 
 
 def _damage(kind: str, message: str, head: Head, ids: list[str]) -> Damage:
