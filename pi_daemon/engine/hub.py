@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from typing import Any
 from weakref import WeakValueDictionary
 
+from pi_daemon.eager import start
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import Deleted, Origin
 from pi_daemon.engine.kept import KeptContexts
@@ -24,6 +26,10 @@ from pi_daemon.storage.protocols import Loaded, RepairReport, Repository, Sessio
 IDLE_SESSIONS = 32
 """Loaded but unused sessions that are kept: enough for a panel that flips through a project, at some tens of MB
 for ordinary sessions."""
+
+
+IDLE_MS = 5 * 60 * 1000
+"""How long an unused session stays loaded at most."""
 
 
 class Hub:
@@ -41,8 +47,12 @@ class Hub:
         self.environment = environment or Environment()
         self.defaults = defaults or SessionOptions()
         self.contexts = KeptContexts()
+        self.opened: Callable[[Iterable[str]], None] = lambda locations: None
+        """Called with the locations of all loaded sessions whenever one more is loaded, or one less."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._open: dict[str, LiveSession] = {}
         self._idle: OrderedDict[str, LiveSession] = OrderedDict()
+        self._idle_since: dict[str, int] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # -- finding and opening: under a lock by id, then by location
@@ -99,7 +109,7 @@ class Hub:
             if session is None:
                 loaded, log = await self.files.open(ref, recover=recover)
                 session = self._start(loaded, log, persist="immediate")
-                self._idle[ref.location] = session
+                self._rest(session)
             else:
                 await session.look()
         return session
@@ -136,6 +146,7 @@ class Hub:
 
         session = LiveSession(loaded, log, self.environment, reopen, persist=persist, options=options or self.defaults)
         self._open[loaded.ref.location] = session
+        self.opened(self._open)
         return session
 
     # -- listening
@@ -171,6 +182,31 @@ class Hub:
             if client_id in session.subscribers:
                 await self.unsubscribe(session, client_id)
 
+    # -- following the files
+
+    def files_changed(self, paths: Iterable[str]) -> None:
+        """Somebody has done something to these files; sessions that are loaded look at theirs."""
+        for path in paths:
+            session = self._open.get(path)
+            if session is not None:
+                self._spawn(self._follow(session))
+
+    async def _follow(self, session: LiveSession) -> None:
+        await session.look()
+        if session.gone and not session.subscribers and not session.users:
+            await self._drop(session)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = start(work)
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def settled(self) -> None:
+        """Until every file that was said to have changed is looked at."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
     # -- letting go
 
     async def delete(self, session_id: str, client_id: str, origin: Origin) -> str | None:
@@ -193,8 +229,18 @@ class Hub:
             await self._drop(session)
         return await self.files.repair(path)
 
+    async def tidy(self) -> None:
+        """Let go what has been idle for long; to be called now and then."""
+        before = self.environment.now_ms() - IDLE_MS
+        for location, since in list(self._idle_since.items()):
+            if location not in self._idle:
+                del self._idle_since[location]
+            elif since < before:
+                await self._drop(self._idle[location])
+
     async def close(self) -> None:
         """Write what isn't written, and let every session go."""
+        await self.settled()
         for session in self.sessions:
             with contextlib.suppress(PiDaemonError):
                 await session.flush()
@@ -206,10 +252,16 @@ class Hub:
         if session.users or session.subscribers or self._open.get(location) is not session:
             return
         if session.log.persisted:
-            self._idle[location] = session
-            self._idle.move_to_end(location)
+            self._rest(session)
         while len(self._idle) > IDLE_SESSIONS:
             await self._drop(next(iter(self._idle.values())))
+
+    def _rest(self, session: LiveSession) -> None:
+        """Nobody uses it now."""
+        location = session.log.ref.location
+        self._idle[location] = session
+        self._idle.move_to_end(location)
+        self._idle_since[location] = self.environment.now_ms()
 
     async def _drop(self, session: LiveSession) -> None:
         """Close a session, unless somebody has come back to it."""
@@ -217,9 +269,11 @@ class Hub:
         lock = self._locks.setdefault(location, asyncio.Lock())
         async with lock:
             self._idle.pop(location, None)
+            self._idle_since.pop(location, None)
             if session.users or session.subscribers or self._open.get(location) is not session:
                 return
             await session.close()
             del self._open[location]
+            self.opened(self._open)
             for llm in (False, True):
                 self.contexts.forget(session.instance_id, llm)

@@ -20,6 +20,7 @@ from pi_daemon.engine.events import (
     Appended,
     Change,
     Damaged,
+    Deleted,
     Event,
     Failed,
     LeafChanged,
@@ -34,7 +35,7 @@ from pi_daemon.engine.meter import Meter
 from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.staging import Staged, Staging
-from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, ShuttingDown
+from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, SessionNotFound, ShuttingDown
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
 from pi_daemon.session.tree import SessionTree
@@ -107,6 +108,7 @@ class LiveSession:
         self._reopen = reopen
         self._queue: list[Operation] = []
         self._writing = False
+        self._look_wanted = False
         self._writer: asyncio.Task[None] | None = None
         self._closing = False
         self._adopt(loaded, log)
@@ -116,6 +118,7 @@ class LiveSession:
         self.log = log
         self.damage = list(loaded.damage)
         self.read_only = loaded.read_only
+        self.gone = False
         self.tree = SessionTree(loaded.heads)
         self.damage.extend(self.tree.damage())
         self.leaf_id: str | None = self.tree.last_id
@@ -172,8 +175,9 @@ class LiveSession:
             self._writer = start(self._write(), f"writer of {self.session_id}")
 
     async def _write(self) -> None:
-        while self._queue:
+        while self._queue or self._look_wanted:
             batch, self._queue = self._queue[:BATCH_OPERATIONS], self._queue[BATCH_OPERATIONS:]
+            self._look_wanted &= bool(batch)
             try:
                 await self._run(batch)
             except Exception as error:
@@ -274,20 +278,25 @@ class LiveSession:
     # -- looking at what others did
 
     async def look(self) -> None:
-        """Take in what others have appended to the file. A batch that is being written has looked already."""
-        if self.log.persisted and not self._writing and not self._closing:
-            self._enqueue(look := Look(None))
-            await look.done
+        """Take in what others have appended to the file; while a batch is being written, right after it."""
+        if not self.log.persisted or self._closing:
+            return
+        if self._writing:
+            self._look_wanted = True
+            return
+        self._enqueue(look := Look(None))
+        await look.done
 
     async def _look(self) -> None:
         """A file that is gone shows when somebody writes to it, or reads a body."""
-        if self.log.persisted and self.failed is None:
-            with contextlib.suppress(PiDaemonError):
-                found = await self.log.look()
-                if found.replaced:
-                    await self._replace()
-                else:
-                    await self._take_foreign(found.heads, found.damage)
+        if not self.log.persisted or self.failed is not None:
+            return
+        with contextlib.suppress(PiDaemonError):
+            found = await self.log.look()
+            if found.replaced:
+                await self._replace()
+            else:
+                await self._take_foreign(found.heads, found.damage)
 
     async def _take_foreign(self, heads: Sequence[Head], damage: Sequence[Damage]) -> None:
         if heads:
@@ -310,7 +319,13 @@ class LiveSession:
 
     async def _replace(self) -> None:
         """The file isn't the one we knew: load it as a new instance, whose revisions begin anew."""
-        loaded, log = await self._reopen()
+        try:
+            loaded, log = await self._reopen()
+        except SessionNotFound:
+            if not self.gone:
+                self.gone = True
+                self._publish([Deleted(None)], None)
+            return
         await self.log.close()
         self._adopt(loaded, log)
         self._publish([Replaced("the file was rewritten or replaced")], None)
@@ -341,9 +356,13 @@ class LiveSession:
         """The entries as they are stored; where `starts` has a number, their messages. Raises StorageFailed."""
         return await self.log.read(heads, starts) if heads else []
 
+    async def settled(self) -> None:
+        """Until what is queued is done."""
+        while self._writer is not None:
+            await asyncio.wait([self._writer])
+
     async def close(self) -> None:
         """Let what is queued finish, then stop. Nothing is lost but what `persist` says is never written."""
         self._closing = True
-        while self._writer is not None:
-            await asyncio.wait([self._writer])
+        await self.settled()
         await self.log.close()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from pi_daemon.engine import hub as hubs
+from pi_daemon.engine.events import Appended
 from pi_daemon.engine.operations import MoveLeaf
-from pi_daemon.session.errors import AmbiguousSession, Busy, SessionExists, SessionNotFound
+from pi_daemon.session.errors import AmbiguousSession, Busy, SessionExists, SessionNotFound, StorageFailed
 from tests.engine.conftest import ALICE, Listener, World, append, assistant, user
 
 
@@ -155,5 +159,127 @@ def test_history_replays_or_says_that_it_can_not(world: World) -> None:
             assert session.history.since(3) == []
             assert session.history.since(4) is None
             assert session.history.since(-1) is None
+
+    asyncio.run(main())
+
+
+def line(entry_id: str, parent_id: str | None) -> bytes:
+    return json.dumps({"type": "custom", "id": entry_id, "parentId": parent_id, "customType": "c"}).encode() + b"\n"
+
+
+def test_what_others_append_is_told_when_the_file_is_said_to_have_changed(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            await append(made, user(id="u1"))
+            listener = Listener()
+            hub.subscribe(made, "bob", listener)
+            assert made.path is not None
+            with open(made.path, "ab") as file:
+                file.write(line("x1", "u1"))
+            hub.files_changed([made.path, "/nobody/knows/this"])
+            await made.settled()
+            assert listener.told == ["Appended", "LeafChanged"]
+            assert made.leaf_id == "x1"
+            hub.files_changed([made.path])
+            await made.settled()
+            assert len(listener.changes) == 1
+
+    asyncio.run(main())
+
+
+def test_what_others_append_during_a_write_is_not_overlooked(world: World) -> None:
+    async def main() -> None:
+        async with world.hub("synced") as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            listener = Listener()
+            hub.subscribe(made, "bob", listener)
+            assert made.path is not None
+            appending = asyncio.create_task(append(made, user(id="u1")))
+            await asyncio.sleep(0)  # it is with the disk now
+            with open(made.path, "ab") as file:
+                file.write(line("x1", None))
+            hub.files_changed([made.path])
+            await appending
+            await made.settled()
+            assert {head.id for head in made.tree.entries} == {"u1", "x1"}
+            told = [
+                node.head.id for c in listener.changes for e in c.events if isinstance(e, Appended) for node in e.nodes
+            ]
+            assert sorted(told) == ["u1", "x1"]
+
+    asyncio.run(main())
+
+
+def test_a_file_that_is_replaced_is_a_new_instance(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            await append(made, user(id="u1"), user(id="u2"))
+            listener = Listener()
+            hub.subscribe(made, "bob", listener)
+            before = made.instance_id
+            assert made.path is not None
+            kept = Path(made.path).read_bytes().splitlines(keepends=True)[:2]
+            aside = world.path / "aside"
+            aside.write_bytes(b"".join(kept))
+            aside.rename(made.path)
+            hub.files_changed([made.path])
+            await made.settled()
+            assert listener.told == ["Replaced"]
+            assert made.instance_id != before
+            assert (made.revision, made.leaf_id) == (1, "u1")
+            await append(made, user(id="u3"))
+            assert Path(made.path).read_bytes().count(b"\n") == 3
+
+    asyncio.run(main())
+
+
+def test_a_file_that_is_deleted_is_not_made_again(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            await append(made, user(id="u1"))
+            listener = Listener()
+            hub.subscribe(made, "bob", listener)
+            assert made.path is not None
+            content = Path(made.path).read_bytes()
+            Path(made.path).unlink()
+            hub.files_changed([made.path])
+            hub.files_changed([made.path])
+            await made.settled()
+            assert listener.told == ["Deleted"]
+            with pytest.raises(StorageFailed):
+                await append(made, user())
+            assert not Path(made.path).exists()
+            Path(made.path).write_bytes(content)
+            hub.files_changed([made.path])
+            await made.settled()
+            assert listener.told == ["Deleted", "Replaced"]
+            await append(made, user())
+            Path(made.path).unlink()
+            await hub.unsubscribe(made, "bob")
+            hub.files_changed([made.path])
+            await hub.settled()
+            assert hub.sessions == []
+
+    asyncio.run(main())
+
+
+def test_what_is_idle_for_long_is_let_go(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            used = await hub.create(world.header(), persist="immediate")
+            hub.subscribe(used, "bob", Listener())
+            idle = await hub.create(world.header(), persist="immediate")
+            async with hub.use(idle.session_id):
+                pass
+            await hub.tidy()
+            assert hub.sessions == [used, idle]
+            hub.environment = structs.replace(hub.environment, now_ms=lambda: 10**15)
+            await hub.tidy()
+            assert hub.sessions == [used]
+            async with hub.use(idle.session_id) as again:
+                assert again is not idle
 
     asyncio.run(main())
