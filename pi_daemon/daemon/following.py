@@ -1,0 +1,44 @@
+"""The daemon follows what happens in the sessions directory, and lets go of what nobody uses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+from pi_daemon.engine.hub import Hub
+from pi_daemon.storage.changes import FileChange
+from pi_daemon.storage.layout import Layout
+from pi_daemon.storage.system import Files
+from pi_daemon.storage.watch import Watcher
+
+TIDY_SECONDS = 60.0
+
+
+class Following:
+    """Between `start` and `stop` the hub hears of changed files."""
+
+    def __init__(self, hub: Hub, layout: Layout) -> None:
+        self._hub = hub
+        self._watcher = Watcher(layout, Files(), self._tell)
+        self._tidying: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await self._watcher.start()
+        self._hub.opened = self._watcher.watch
+        self._tidying = asyncio.create_task(self._tidy())
+
+    async def stop(self) -> None:
+        if self._tidying is not None:
+            self._tidying.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._tidying
+        await self._watcher.stop()
+
+    def _tell(self, changes: Sequence[FileChange]) -> None:
+        self._hub.files_changed([change.was or change.path for change in changes] + [c.path for c in changes if c.was])
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            await self._hub.tidy()
