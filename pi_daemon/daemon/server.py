@@ -1,4 +1,10 @@
-"""The daemon as a process: it puts the rooms together, listens, and leaves in order."""
+"""The daemon as a process: it puts the rooms together, listens, and leaves in order.
+
+It leaves when it is told to, by a request or a signal, when nobody has used it for a while, and when its socket is
+gone and nobody can find it any more. Leaving has one order, whatever its reason: nobody is let in and nothing new is
+begun; what runs is finished; what isn't written is written; then the address is free for another daemon, and only
+then the connections end, so that clients who come back at once find the next one.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +14,45 @@ import logging
 import os
 import secrets
 import signal
-import sys
+import socket as sockets
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from pi_daemon.daemon import paths
+from pi_daemon.daemon import log, paths, systemd
+from pi_daemon.daemon.idle import Idle
 from pi_daemon.daemon.memory import settle
+from pi_daemon.daemon.takeover import replace_older
 from pi_daemon.daemon.token import token
+from pi_daemon.daemon.version import version
 from pi_daemon.engine.hub import Hub
+from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.methods.service import DaemonService
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.connection import Channel, Connection
 from pi_daemon.rpc.limits import Limits
+from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.storage.files import FileRepository
 from pi_daemon.storage.layout import find_layout
 from pi_daemon.storage.memory import MemoryRepository
-from pi_daemon.transports.server import Server
+from pi_daemon.transports.lock import Holder
+from pi_daemon.transports.server import AlreadyServed, CannotListen, Server
 from pi_daemon.transports.stdio import StdioServer
 from pi_daemon.transports.stream import TcpServer, UnixServer
-from pi_daemon.transports.websocket import WebSocketServer
 
 logger = logging.getLogger("pi_daemon")
 
 DRAIN_SECONDS = 10.0
 """How long running requests may take to finish when the daemon drains."""
+
+INTERRUPT_SECONDS = 2.0
+"""How long they may take to end once they are interrupted; one that waits for a disk takes as long as the disk."""
+
+LOST_SECONDS = 10.0
+"""Between two looks whether the socket is still where clients look for it."""
 
 
 class Address(Struct, frozen=True):
@@ -43,7 +61,10 @@ class Address(Struct, frozen=True):
 
 
 class Config(Struct, frozen=True):
-    """What to serve and where. With no transport named: the Unix socket at its standard place."""
+    """What to serve and where. With no transport named: the Unix socket at its standard place.
+
+    `idle`: seconds without a client after which it leaves; 0: never.
+    """
 
     stdio: bool = False
     socket: Path | None = None
@@ -52,19 +73,29 @@ class Config(Struct, frozen=True):
     sessions_dir: Path | None = None
     state_dir: Path | None = None
     durability: Literal["written", "synced"] = "synced"
+    idle: float = 0
     limits: Limits = Limits()
+
+    @property
+    def unix(self) -> Path | None:
+        """The Unix socket to serve, None where other transports are named alone."""
+        if self.socket is None and (self.stdio or self.tcp or self.websocket):
+            return None
+        return self.socket or paths.socket_path()
 
 
 class Daemon:
-    """Made, started, waited for: `run` does all three."""
+    """Made, started, waited for: `run` does all three. Raises UnsafeDirectory."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, inherited: sockets.socket | None = None) -> None:
         self.config = config
         self.state = paths.private_dir(config.state_dir or paths.state_dir())
         given = str(config.sessions_dir) if config.sessions_dir is not None else None
         layout = find_layout(given, os.environ, Path.home())
+        self._inherited = inherited
         self._stopping = asyncio.Event()
-        self._drain = True
+        self._hurry = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
         self.hub = Hub(
             FileRepository(layout, self.state),
             MemoryRepository(),
@@ -73,26 +104,36 @@ class Daemon:
         self.shared = Shared(
             self.hub,
             daemon_id=secrets.token_hex(8),
+            version=version(),
             sessions_dir=str(layout.sessions_dir),
             transports=[],
             stop=self.stop,
         )
         self.service = DaemonService(self.shared)
         self.servers: list[Server | StdioServer] = []
+        if config.idle > 0:
+            occupied = self.shared.connections.__len__
+            self.shared.presence = Idle(config.idle, occupied, self._may_leave, self._leave_idle).look
 
     def connect(self, channel: Channel, wanted: str | None) -> Connection:
         return Connection(channel, self.service, self.config.limits, wanted)
 
+    # -- listening
+
     def _transports(self) -> list[Server | StdioServer]:
         config = self.config
         servers: list[Server | StdioServer] = []
-        alone = not (config.stdio or config.tcp or config.websocket)
-        if config.socket is not None or alone:
-            servers.append(UnixServer(config.socket or paths.socket_path(), self.connect, config.limits))
+        if config.unix is not None:
+            holder = Holder(os.getpid(), self.shared.version)
+            servers.append(
+                UnixServer(config.unix, self.connect, config.limits, holder=holder, inherited=self._inherited)
+            )
         if config.tcp is not None:
             address = config.tcp
             servers.append(TcpServer(address.host, address.port, self.connect, token(self.state), config.limits))
         if config.websocket is not None:
+            from pi_daemon.transports.websocket import WebSocketServer
+
             address = config.websocket
             servers.append(WebSocketServer(address.host, address.port, self.connect, token(self.state), config.limits))
         if config.stdio:
@@ -100,62 +141,158 @@ class Daemon:
         return servers
 
     async def start(self) -> None:
-        """Listen. Raises CannotListen, UnsafeDirectory."""
+        """Listen. Raises CannotListen, AlreadyServed, UnsafeDirectory."""
         for server in self._transports():
-            await server.start()
+            try:
+                await server.start()
+            except AlreadyServed:
+                if not isinstance(server, UnixServer) or not await replace_older(server.path, self.shared.version):
+                    raise
+                await server.start()
             self.servers.append(server)
             self.shared.transports.append(server.name if server.name == "stdio" else f"{server.name}:{server.address}")
         if len(self.servers) == 1 and isinstance(self.servers[0], StdioServer):
-            self._parent = asyncio.create_task(self._leave_with_parent(self.servers[0]))
+            self._spawn(self._leave_with_parent(self.servers[0]))
+        self._spawn(self._leave_when_lost())
+        self.shared.presence()
+
+    @property
+    def _listening(self) -> list[Server]:
+        return [server for server in self.servers if isinstance(server, Server)]
+
+    # -- reasons to leave
+
+    def stop(self, drain: bool) -> None:
+        """Leave. Asked a second time, or without `drain`, it doesn't wait for what runs."""
+        if self._stopping.is_set() or not drain:
+            self._hurry.set()
+        self._stopping.set()
 
     async def _leave_with_parent(self, server: StdioServer) -> None:
         """A daemon that serves nobody but its parent goes with it."""
         await server.closed.wait()
         self.stop(True)
 
-    def stop(self, drain: bool) -> None:
-        self._drain = self._drain and drain
-        self._stopping.set()
+    async def _leave_when_lost(self) -> None:
+        """A daemon whose socket was removed would stay in the way of the next one, with the sessions it holds."""
+        for server in self._listening:
+            while isinstance(server, UnixServer):
+                await asyncio.sleep(LOST_SECONDS)
+                if not server.found:
+                    logger.warning("the socket is gone: leaving", extra={"fields": {"socket": server.address}})
+                    self.stop(True)
+                    return
 
-    async def run(self) -> None:
-        """Serve until told to stop."""
+    def _leave_idle(self) -> None:
+        logger.info("nobody is here: leaving", extra={"fields": {"idleSeconds": self.config.idle}})
+        self.stop(True)
+
+    async def _may_leave(self) -> bool:
+        """Whether everything is written, and nobody is just coming."""
+        for session in self._unwritten():
+            with contextlib.suppress(PiDaemonError):
+                await session.flush()
+        left = self._unwritten()
+        if left:
+            logger.info("sessions that aren't written keep the daemon here", extra={"fields": {"sessions": len(left)}})
+        return not left and not any(server.channels for server in self._listening)
+
+    def _unwritten(self) -> list[LiveSession]:
+        """Sessions whose entries would be gone with this process."""
+        return [session for session in self.hub.sessions if not session.log.persisted and len(session.tree)]
+
+    # -- the whole life
+
+    async def run(self, ready: Callable[[], None] | None = None) -> None:
+        """Serve until told to stop; `ready` is called once it listens. Raises as `start` does."""
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_log_unhandled)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop, True)
         try:
             await self.start()
             for name in self.shared.transports:
                 logger.info("listening on %s", name)
+            started = {"version": self.shared.version, "daemonId": self.shared.daemon_id}
+            logger.info("started", extra={"fields": {**started, "sessionsDir": self.shared.sessions_dir}})
+            if ready is not None:
+                ready()
             await self._stopping.wait()
         finally:
             await self.close()
 
     async def close(self) -> None:
         """Let running requests finish, write what isn't written, and go."""
-        if self._drain:
-            await self._quiet()
-        for server in self.servers:
-            await server.close()
-        await self.service.settled()
+        logger.info("leaving", extra={"fields": {"clients": len(self.shared.connections)}})
+        for task in self._tasks:
+            task.cancel()
+        self.shared.presence = lambda: None
+        self.service.refuse()
+        for server in self._listening:
+            server.stop_listening()
+        await self._finish()
         await self.hub.close()
+        for server in self._listening:
+            server.release()
+        await asyncio.gather(*(server.close() for server in self.servers))
+        await self.service.settled()
+        logger.info("left")
 
-    async def _quiet(self) -> None:
-        """Until the requests in flight are answered, within bounds."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_SECONDS):
-                for connection in list(self.shared.connections.values()):
-                    await connection.settled()
+    async def _finish(self) -> None:
+        """Until the requests in flight are answered; after a while, or in a hurry, they are interrupted."""
+        connections = list(self.shared.connections.values())
+        loop = asyncio.get_running_loop()
+        settled = loop.create_task(_settled(connections))
+        hurry = loop.create_task(self._told_to_hurry())
+        await asyncio.wait([settled, hurry], timeout=DRAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if not settled.done():
+            for connection in connections:
+                connection.interrupt()
+            await asyncio.wait([settled], timeout=INTERRUPT_SECONDS)
+        for task in (settled, hurry):
+            task.cancel()
+
+    async def _told_to_hurry(self) -> None:
+        await self._hurry.wait()
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
-def serve(config: Config) -> None:
-    """Run a daemon in this process until it is stopped. Raises CannotListen, UnsafeDirectory.
+async def _settled(connections: Sequence[Connection]) -> None:
+    for connection in connections:
+        await connection.settled()
 
-    stdout belongs to the protocol; what there is to say goes to stderr."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
+def _log_unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What asyncio itself would say has the objects in it that went wrong, and so what clients sent."""
+    error = context.get("exception")
+    logger.error("unhandled", exc_info=(type(error), error, error.__traceback__) if error else None)
+
+
+def serve(
+    config: Config, *, level: str = "info", detached: bool = False, ready: Callable[[Daemon], None] | None = None
+) -> None:
+    """Run a daemon in this process until it is stopped. Raises CannotListen, AlreadyServed, UnsafeDirectory.
+
+    stdout belongs to the protocol; what there is to say goes to the log and, unless `detached`, to stderr. A daemon
+    that serves its parent alone has no log of its own."""
+    state = paths.private_dir(config.state_dir or paths.state_dir())
+    inherited = systemd.inherited()
+    if inherited is not None:
+        config = structs.replace(config, socket=Path(inherited.getsockname()))
+    alone = config.stdio and not (config.unix or config.tcp or config.websocket)
+    file = None if alone else paths.log_path(state, config.unix)
+    try:
+        log.start(file, level, stderr=not detached)
+    except OSError as error:
+        raise CannotListen(f"{file} can't be written: {error.strerror}.") from error
     settle()
 
     async def main() -> None:
-        await Daemon(config).run()
+        daemon = Daemon(config, inherited)
+        await daemon.run((lambda: ready(daemon)) if ready is not None else None)
 
     asyncio.run(main())

@@ -7,7 +7,6 @@ import resource
 import time
 from pathlib import Path
 
-from pi_daemon import __version__
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import sessions as s
@@ -16,7 +15,7 @@ from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, Empty
 
 async def status(shared: Shared, call: Call, params: Empty) -> s.StatusResult:
     return s.StatusResult(
-        version=__version__,
+        version=shared.version,
         protocol_version=PROTOCOL_VERSION,
         daemon_id=shared.daemon_id,
         pid=os.getpid(),

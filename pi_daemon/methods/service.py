@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pi_daemon import __version__
 from pi_daemon.methods import context, daemon, entries, leaf, sessions, subscriptions
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
@@ -16,6 +15,7 @@ from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.connection import Connection
 from pi_daemon.rpc.types import lifecycle as life
 from pi_daemon.rpc.types.notifications import Resync
+from pi_daemon.session.errors import ShuttingDown
 
 log = logging.getLogger(__name__)
 
@@ -67,8 +67,16 @@ class DaemonService:
             name: partial(handler, shared) for name, handler in HANDLERS.items()
         }
         self._leaving: set[asyncio.Task[None]] = set()
+        self._refusing = False
+
+    def refuse(self) -> None:
+        """Begin nothing new: the daemon is going away."""
+        self._refusing = True
+        self.handlers = dict.fromkeys(HANDLERS, _refuse)
 
     def initialize(self, connection: Connection, params: life.InitializeParams) -> life.InitializeResult:
+        if self._refusing:
+            raise _going_away()
         return life.InitializeResult(
             capabilities=life.ServerCapabilities(
                 experimental=life.Experimental(
@@ -82,15 +90,22 @@ class DaemonService:
                     )
                 )
             ),
-            server_info=life.ServerInfo(name="pi-daemon", version=__version__),
+            server_info=life.ServerInfo(name="pi-daemon", version=self.shared.version),
         )
 
     def connected(self, connection: Connection) -> None:
-        self.shared.connections[connection.client.client_id] = connection
+        client = connection.client
+        self.shared.connections[client.client_id] = connection
+        self.shared.presence()
+        fields = {"clientId": client.client_id, "name": client.name, "clients": len(self.shared.connections)}
+        log.info("client came", extra={"fields": fields})
 
     def disconnected(self, connection: Connection) -> None:
         client_id = connection.client.client_id
         self.shared.connections.pop(client_id, None)
+        self.shared.presence()
+        fields = {"clientId": client_id, "clients": len(self.shared.connections)}
+        log.info("client went", extra={"fields": fields})
         task = asyncio.get_running_loop().create_task(self.shared.hub.leave(client_id))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
@@ -106,3 +121,11 @@ class DaemonService:
             return None
         params = Resync(session_id=session_id, instance_id=session.instance_id, revision=session.revision)
         return codec.notification("session/resync", params)
+
+
+def _going_away() -> ShuttingDown:
+    return ShuttingDown("The daemon is going away, and nothing was done: connect again.", applied=False)
+
+
+async def _refuse(call: Call, params: Any) -> Any:
+    raise _going_away()

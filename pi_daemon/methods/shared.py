@@ -14,16 +14,26 @@ from pi_daemon.rpc.connection import Connection
 
 
 class Shared:
-    """One for each daemon. `stop` is called with whether to drain; `transports` names what it listens on."""
+    """One for each daemon. `stop` is called with whether to drain; `transports` names what it listens on; `presence` is
+    called whenever a client has come or gone."""
 
     def __init__(
-        self, hub: Hub, *, daemon_id: str, sessions_dir: str, transports: list[str], stop: Callable[[bool], None]
+        self,
+        hub: Hub,
+        *,
+        daemon_id: str,
+        version: str,
+        sessions_dir: str,
+        transports: list[str],
+        stop: Callable[[bool], None],
     ) -> None:
         self.hub = hub
         self.daemon_id = daemon_id
+        self.version = version
         self.sessions_dir = sessions_dir
         self.transports = transports
         self.stop = stop
+        self.presence: Callable[[], None] = lambda: None
         self.started = time.monotonic()
         self.connections: dict[str, Connection] = {}
 

@@ -72,7 +72,7 @@ def test_what_is_not_given_is_not_sent() -> None:
 
 
 def test_each_notification_of_a_session_has_its_class() -> None:
-    assert set(EVENTS) == set(NOTIFICATIONS) - {"session/resync", "$/progress"}
+    assert set(EVENTS) == set(NOTIFICATIONS) - {"session/resync", "daemon/replaced", "$/progress"}
 
 
 def test_the_blocking_client_has_all_of_it() -> None:
