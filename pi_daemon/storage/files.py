@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import platformdirs
 
-from pi_daemon.session.errors import AmbiguousSession, SessionExists, SessionNotFound
+from pi_daemon.session.errors import AmbiguousSession, SessionExists, SessionNotFound, WriterBusy
 from pi_daemon.session.head import Header
 from pi_daemon.storage.catalogue import Catalogue
 from pi_daemon.storage.follow import Follower
@@ -19,6 +20,7 @@ from pi_daemon.storage.journal import FileLog, Unwritten
 from pi_daemon.storage.keep import keep_copy
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.layout import SUFFIX, Layout, check_id, file_name, folder_files
+from pi_daemon.storage.lease import Lease, Notes, held_elsewhere
 from pi_daemon.storage.mend import check, repair
 from pi_daemon.storage.protocols import CheckReport, Loaded, Progress, RepairReport, SessionRef, SessionSummary
 from pi_daemon.storage.publish import Chunks, drop, publish
@@ -36,15 +38,24 @@ _CANT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY}
 class FileRepository:
     """A Repository in `layout`. `state_dir` takes the copies of files that are damaged or about to be rewritten.
 
-    `lock_dir` holds the reservations: it must be the same for all daemons of a user, whatever their `state_dir`.
+    `lock_dir` holds the reservations, its neighbour `writers` the names of those who hold a file: it must be the same
+    for all daemons of a user, whatever their `state_dir`. `contact` is how others reach this daemon.
     """
 
     def __init__(
-        self, layout: Layout, state_dir: Path, *, lock_dir: Path | None = None, files: Files | None = None
+        self,
+        layout: Layout,
+        state_dir: Path,
+        *,
+        lock_dir: Path | None = None,
+        contact: str | None = None,
+        files: Files | None = None,
     ) -> None:
         self.layout = layout
         self._files = files or Files()
         self._lock_dir = lock_dir or platformdirs.user_state_path("pi-daemon") / "reservations"
+        self._notes = Notes(Files(), self._lock_dir.with_name("writers"))
+        self._contact = contact
         self._damaged_dir = state_dir / "damaged"
         self._originals_dir = state_dir / "originals"
         self._catalogue = Catalogue(self._files, layout)
@@ -95,7 +106,7 @@ class FileRepository:
         path, reservation = self._reserve(header)
         kept = KeptLines(lines)
         ref = SessionRef(header.id, str(path))
-        log = FileLog(self._files, ref, unwritten=Unwritten(header, kept, reservation))
+        log = FileLog(self._files, ref, self._lease(path), unwritten=Unwritten(header, kept, reservation))
         return Loaded(ref, header, list(kept.heads), []), log
 
     def _copy(self, source: SessionRef, header: Header) -> tuple[Loaded, FileLog]:
@@ -128,7 +139,12 @@ class FileRepository:
                 try:
                     for folder in new.folders:
                         sync_folder(self._files, folder)
-                    return self._loaded(SessionRef(header.id, str(path)), new.fd, self._scan(path, new.fd), None)
+                    lease = self._lease(path)
+                    found = self._scan(path, new.fd)
+                    made = self._loaded(SessionRef(header.id, str(path)), new.fd, found, None, lease)
+                    with contextlib.suppress(OSError, WriterBusy):
+                        lease.take(new.fd, new.state)
+                    return made
                 except BaseException:
                     drop(self._files, path, new.fd, new.state.st_size)
                     self._files.close(new.fd)
@@ -193,7 +209,7 @@ class FileRepository:
                 copy = self._put_aside(path)
                 if not recover:
                     raise corrupted(path, found, copy)
-            return self._loaded(ref, fd, found, unwritable)
+            return self._loaded(ref, fd, found, unwritable, self._lease(path))
         except BaseException:
             self._files.close(fd)
             raise
@@ -202,7 +218,9 @@ class FileRepository:
         with telling(f"read {path.name}"):
             return scan(self._files, fd)
 
-    def _loaded(self, ref: SessionRef, fd: int, found: Scan, unwritable: str | None) -> tuple[Loaded, FileLog]:
+    def _loaded(
+        self, ref: SessionRef, fd: int, found: Scan, unwritable: str | None, lease: Lease
+    ) -> tuple[Loaded, FileLog]:
         path = Path(ref.location)
         header = header_of(path, found)
         read_only = "; ".join(filter(None, (found.read_only, unwritable))) or None
@@ -210,8 +228,11 @@ class FileRepository:
         if found.migrates and read_only is None:
             migration = Migration(header.version, list(found.heads), found.reader.header_at, self._originals_dir)
         file = Follower(self._files, path, fd, found.state, found.tail, found.reader)
-        log = FileLog(self._files, ref, file=file, migration=migration, read_only=read_only)
+        log = FileLog(self._files, ref, lease, file=file, migration=migration, read_only=read_only)
         return Loaded(ref, header, found.heads, found.damage, read_only, migration is not None), log
+
+    def _lease(self, path: Path) -> Lease:
+        return Lease(self._files, self._notes, path, self._contact)
 
     def _put_aside(self, path: Path) -> str | None:
         """A copy of the damaged file, once; None where there is no room for it."""
@@ -223,11 +244,15 @@ class FileRepository:
     def _delete(self, ref: SessionRef) -> str | None:
         path = self.layout.contained(self._files, ref.location)
         with finding(path):
-            self._files.close(open_file(self._files, path))
+            fd = open_file(self._files, path)
+            try:
+                held_elsewhere(self._files, self._notes, path, fd)
+            finally:
+                self._files.close(fd)
         return move_to_trash(self._files, path)
 
     def _check(self, path: str) -> CheckReport:
         return check(self._files, self.layout.contained(self._files, path))
 
     def _repair(self, path: str) -> RepairReport:
-        return repair(self._files, self.layout.contained(self._files, path), self._originals_dir)
+        return repair(self._files, self._notes, self.layout.contained(self._files, path), self._originals_dir)

@@ -18,13 +18,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from pi_daemon.session.errors import ReadOnly, SessionFailed, StorageFailed
+from pi_daemon.session.errors import ReadOnly, SessionFailed, StorageFailed, WriterBusy
 from pi_daemon.session.head import IN_MEMORY, Head, Header
 from pi_daemon.session.migrate import migrated_line
 from pi_daemon.storage.follow import Follower, Replaced
 from pi_daemon.storage.kept import KeptLines
+from pi_daemon.storage.lease import Lease
 from pi_daemon.storage.lines import from_starts, read_ranges
-from pi_daemon.storage.protocols import Foreign, SessionRef, Written
+from pi_daemon.storage.protocols import Foreign, Owner, SessionRef, Written
 from pi_daemon.storage.publish import publish
 from pi_daemon.storage.reserve import Reservation
 from pi_daemon.storage.rewrite import Migration, header_line, migrate
@@ -66,6 +67,7 @@ class FileLog:
         self,
         files: Files,
         ref: SessionRef,
+        lease: Lease,
         *,
         file: Follower | None = None,
         unwritten: Unwritten | None = None,
@@ -75,6 +77,7 @@ class FileLog:
         self._files = files
         self._ref = ref
         self._path = Path(ref.location)
+        self._lease = lease
         self._file = file
         self._unwritten = unwritten
         self._migration = migration
@@ -99,6 +102,19 @@ class FileLog:
     def persisted(self) -> bool:
         return self._persisted
 
+    @property
+    def held(self) -> bool:
+        return self._lease.held
+
+    async def take(self, client: str | None = None) -> None:
+        await in_thread(self._take, client)
+
+    async def release(self) -> None:
+        await in_thread(self._release)
+
+    async def owner(self) -> Owner | None:
+        return await in_thread(self._owner)
+
     async def append(self, lines: Sequence[bytes], *, synced: bool, persist: bool) -> Written:
         if self._unwritten is not None and not persist:
             return self._keep(self._unwritten, lines)
@@ -116,7 +132,7 @@ class FileLog:
                     found = self._report()
                     return Foreign(found.heads, found.damage)
             except Replaced:
-                return Foreign(replaced=True)
+                pass
             finally:
                 self._writing.release()
         return await in_thread(self._look)
@@ -155,6 +171,8 @@ class FileLog:
                 head.offset = offset
             kept.lines.clear()
         self._unsynced = new.folders
+        with contextlib.suppress(OSError, WriterBusy):
+            self._lease.take(new.fd, new.state)
         unwritten.reservation.release()
         if synced:
             self._sync(file)
@@ -169,7 +187,9 @@ class FileLog:
         try:
             file = self._file
             started = self._files.now()
-            if file is None or self._migration is not None or started < self._slow_until or file.tail.open:
+            if file is None or not self._lease.held or started < self._slow_until or file.tail.open:
+                return None
+            if self._migration is not None:
                 return None
             if sum(map(len, lines)) > AT_ONCE_BYTES:
                 return None
@@ -188,14 +208,20 @@ class FileLog:
             self._refuse()
             if self._unwritten is not None:
                 return self._first_write(self._unwritten, lines, synced)
-            for _ in range(TRIES):
-                self._note(self._opened().catch_up())
-                self._opened().settle(self._note)
-                if self._migration is not None:
-                    self._migrate(self._opened(), self._migration)
-                written = self._write(self._opened(), lines, synced)
-                if written is not None:
-                    return written
+            try:
+                if not self._lease.held:
+                    self._hold(self._opened())
+                for _ in range(TRIES):
+                    self._note(self._opened().catch_up())
+                    self._opened().settle(self._note)
+                    if self._migration is not None:
+                        self._migrate(self._opened(), self._migration)
+                    written = self._write(self._opened(), lines, synced)
+                    if written is not None:
+                        return written
+            except Replaced:
+                self._lease.release(self._opened().fd)
+                raise
         raise StorageFailed(f"other processes keep writing to {self._path.name}; try again", errno="EBUSY")
 
     def _write(self, file: Follower, lines: Sequence[bytes], synced: bool = False) -> Written | None:
@@ -247,10 +273,38 @@ class FileLog:
         with self._places, telling(f"rewrite {self._path.name} as version 3"):
             fd, state, placed = migrate(self._files, self._path, file.fd, size, migration)
             self._file = file.moved(fd, state, state.st_size - size)
+            self._lease.took(state)
             for head, offset, length in placed:
                 head.offset, head.length = offset, length
             self._migration = None
             self._unsynced = [self._path.parent]
+
+    # The lease
+
+    def _take(self, client: str | None) -> None:
+        with self._writing:
+            self._refuse()
+            if self._unwritten is None:
+                self._hold(self._opened(), client)
+
+    def _hold(self, file: Follower, client: str | None = None) -> None:
+        """Who takes the lease of another file at the path doesn't meet us, so the path must still name this one."""
+        with telling(f"hold {self._path.name} for writing"):
+            self._lease.take(file.fd, self._files.fstat(file.fd), client)
+        try:
+            file.stat()
+        except Replaced:
+            self._lease.release(file.fd)
+            raise
+
+    def _release(self) -> None:
+        with self._writing:
+            if self._file is not None:
+                self._lease.release(self._file.fd)
+
+    def _owner(self) -> Owner | None:
+        with self._writing, telling(f"look at {self._path.name}"):
+            return self._lease.owner(self._files.fstat(self._file.fd)) if self._file is not None else None
 
     # What others did, and the lines
 
@@ -259,6 +313,8 @@ class FileLog:
             try:
                 self._note(self._opened().catch_up())
             except Replaced:
+                if self._file is not None:
+                    self._lease.release(self._file.fd)
                 return Foreign(replaced=True)
             found = self._report()
             return Foreign(found.heads, found.damage)
@@ -295,6 +351,7 @@ class FileLog:
                 self._unwritten.reservation.release()
                 self._unwritten = None
             if self._file is not None:
+                self._lease.release(self._file.fd)
                 self._files.close(self._file.fd)
                 self._file = None
 

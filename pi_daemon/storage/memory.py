@@ -20,6 +20,7 @@ from pi_daemon.storage.protocols import (
     CheckReport,
     Foreign,
     Loaded,
+    Owner,
     Progress,
     RepairReport,
     SessionRef,
@@ -57,6 +58,17 @@ class MemoryLog:
         self._check()
         self._session.kept.add(lines)
         return Written([IN_MEMORY] * len(lines), "memory")
+
+    @property
+    def held(self) -> bool:
+        return False
+
+    async def take(self, client: str | None = None) -> None: ...
+
+    async def release(self) -> None: ...
+
+    async def owner(self) -> Owner | None:
+        return None
 
     async def look(self) -> Foreign:
         return Foreign(replaced=self._sessions.get(self._ref.session_id) is not self._session)

@@ -6,6 +6,7 @@ from collections.abc import Set
 from pathlib import Path
 
 from pi_daemon.session.tree import SessionTree
+from pi_daemon.storage.lease import Notes, holding
 from pi_daemon.storage.protocols import CheckReport, RepairReport
 from pi_daemon.storage.reading import header_of, scanned
 from pi_daemon.storage.rewrite import line_at, replace, rewritten, without
@@ -22,11 +23,11 @@ def check(files: Files, path: Path) -> CheckReport:
         return CheckReport(str(path), session_id, len(found.heads), opens, damage)
 
 
-def repair(files: Files, path: Path, keep_in: Path) -> RepairReport:
+def repair(files: Files, notes: Notes, path: Path, keep_in: Path) -> RepairReport:
     """Put a file without the lines that can't be read in the place of this one, which is kept in `keep_in`.
 
     Entries whose parent was lost become roots. Raises SessionNotFound, SessionCorrupted for what is no session,
-    StorageFailed.
+    WriterBusy, StorageFailed.
     """
     with scanned(files, path) as (fd, found):
         header_of(path, found)
@@ -34,7 +35,7 @@ def repair(files: Files, path: Path, keep_in: Path) -> RepairReport:
         dropped = [damage for damage in found.damage if damage.kind in kinds]
         if not dropped:
             return RepairReport(str(path), None, [])
-        with telling(f"repair {path.name}"):
+        with telling(f"repair {path.name}"), holding(files, notes, path, fd):
             pieces = [without(*line_at(files, fd, damage.offset or 0, damage.length or 0)) for damage in dropped]
             parts = rewritten(files, fd, pieces, found.tail.size, [])
             new, _, original = replace(files, path, fd, parts, found.tail.size, keep_in)

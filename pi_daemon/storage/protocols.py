@@ -7,9 +7,9 @@ serves `persist: never` and tests (`memory`); one conformance suite runs over bo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from pi_daemon.session.head import Damage, Head, Header
 
@@ -56,6 +56,17 @@ class Foreign(Struct, frozen=True):
     heads: list[Head] = []
     damage: list[Damage] = []
     replaced: bool = False
+
+
+class Owner(Struct, frozen=True):
+    """Who holds a session for writing, as the holder says itself. `since` is ISO 8601; `contact` how its daemon is
+    reached, which is nothing for clients."""
+
+    pid: Annotated[int, Meta(gt=0)]
+    host: str
+    since: str
+    client: str | None = None
+    contact: str | None = None
 
 
 class SessionSummary(Struct, frozen=True):
@@ -111,8 +122,22 @@ class SessionLog(Protocol):
         `persist=False` on a log that isn't persisted keeps them in memory (durability "memory");
         `persist=True` writes everything kept so far, exclusively, before them.
         Raises StorageFailed (nothing of the batch counts), SessionFailed after a failed fsync,
-        ReadOnly, SessionExists where the file appeared meanwhile.
+        ReadOnly, WriterBusy, SessionExists where the file appeared meanwhile.
         """
+
+    @property
+    def held(self) -> bool:
+        """Whether this log holds the writer lease of a session that is written."""
+
+    async def take(self, client: str | None = None) -> None:
+        """Hold the session for writing, until `release` or `close`; `client` is who others are told of. The first
+        append takes it by itself. Raises WriterBusy while another process holds it, and as `append` does."""
+
+    async def release(self) -> None:
+        """Let others write. Comes after a batch that is being written."""
+
+    async def owner(self) -> Owner | None:
+        """Who holds it, ourselves included; None where nobody does, or nobody knows who."""
 
     async def look(self) -> Foreign:
         """Read what others have appended since we last looked. Writes nothing."""

@@ -27,8 +27,8 @@ Chunks = Callable[[], Iterable[bytes]]
 
 
 class Published(Struct, frozen=True):
-    """A new file: its descriptor, open for appending, its state, and the folders whose names must yet be synced for it
-    to survive a power loss."""
+    """A new file: its descriptor, open for appending and locked, its state, and the folders whose names must yet be
+    synced for it to survive a power loss."""
 
     fd: int
     state: os.stat_result
@@ -44,6 +44,7 @@ def publish(files: Files, path: Path, chunks: Chunks, *, synced: bool) -> Publis
     beside = staging_path(path)
     fd = write_new(files, beside, chunks, synced=synced)
     try:
+        files.lock(fd)
         state = files.fstat(fd)
         files.link(beside, path)
     except OSError as error:
@@ -66,6 +67,7 @@ def _publish_directly(files: Files, path: Path, chunks: Chunks, folders: list[Pa
     except FileExistsError as error:
         raise SessionExists(f"{path.name} exists already; choose another id") from error
     try:
+        files.lock(fd)
         return Published(fd, files.fstat(fd), folders)
     except OSError:
         drop(files, path, fd)

@@ -45,7 +45,7 @@ def reserve(files: Files, lock_dir: Path, folder: Path, session_id: str) -> Rese
     key = hashlib.sha256(f"{folder}\0{session_id}".encode("utf-8", "surrogateescape")).hexdigest()
     path = lock_dir / f"{key}.lock"
     try:
-        _private(files, lock_dir)
+        private_folder(files, lock_dir)
         while True:
             fd = files.open(path, _OPEN)
             held = False
@@ -71,8 +71,8 @@ def _same(files: Files, path: Path, fd: int) -> bool:
     return os.path.samestat(there, files.fstat(fd))
 
 
-def _private(files: Files, folder: Path) -> None:
-    """Make the directory of the locks; refuse one that somebody else could write to."""
+def private_folder(files: Files, folder: Path) -> None:
+    """Make a directory of locks; refuse one that somebody else could write to. Raises OSError, StorageFailed."""
     make_folder(files, folder)
     state = os.lstat(folder)
     if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.geteuid():

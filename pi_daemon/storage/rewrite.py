@@ -128,7 +128,7 @@ def migrate(
     files: Files, path: Path, fd: int, size: int, migration: Migration
 ) -> tuple[int, os.stat_result, list[tuple[Head, int, int]]]:
     """Put the file as version 3 in the place of the one behind `fd`, of which `size` bytes are known: the new one's
-    descriptor and state, and where each entry is in it. Raises as `replace` does."""
+    descriptor, locked, and state, and where each entry is in it. Raises as `replace` does."""
     pieces = [Piece(*migration.header_at, migrated_header), *migration_pieces(migration.heads, migration.version)]
     placed: list[tuple[int, int]] = []
     new, state, _ = replace(files, path, fd, rewritten(files, fd, pieces, size, placed), size, migration.keep_in)
@@ -142,38 +142,32 @@ def replace(
     """Put a file with these bytes in the place of the one behind `fd`: its descriptor, its state, and the copy of
     the old one in `keep_in`.
 
-    Both are locked meanwhile. Bytes that arrive in the old file at the last moment go to the end of the new one. The
-    name is not synced yet. Raises StorageFailed where another process holds the file, writes to it or has put another
-    in its place, OSError; either leaves the old file as it was.
+    The caller holds the old one's lock; the new one has its own before it gets the name. Bytes that arrive in the old
+    file at the last moment go to the end of the new one. The name is not synced yet. Raises StorageFailed where another
+    process writes to the file or has put another in its place, OSError; either leaves the old file as it was.
     """
-    if not files.lock(fd):
-        raise StorageFailed(f"another process is rewriting {path.name}; try again", errno="EBUSY")
+    original = keep_copy(files, path, keep_in)
+    beside = staging_path(path)
+    new = write_new(files, beside, lambda: gathered(parts), synced=True)
     try:
-        original = keep_copy(files, path, keep_in)
-        beside = staging_path(path)
-        new = write_new(files, beside, lambda: gathered(parts), synced=True)
-        try:
-            files.lock(new)
-            files.chmod(new, stat.S_IMODE(files.fstat(fd).st_mode))
-            if not same_file(files, path, fd):
-                raise StorageFailed(f"{path.name} was replaced by another process; open it again", errno="ESTALE")
-            if files.fstat(fd).st_size != known_size:
-                raise StorageFailed(f"another process is writing to {path.name}; try again", errno="EBUSY")
-            state = files.fstat(new)
-            files.rename(beside, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                files.unlink(beside)
-            files.close(new)
-            raise
-        try:
-            late = b"".join(chunks(files, fd, known_size, files.fstat(fd).st_size))
-            if late:
-                write_all(files, new, late)
-        except BaseException:
-            files.close(new)
-            raise
-        files.unlock(new)
-        return new, state, original
-    finally:
-        files.unlock(fd)
+        files.lock(new)
+        files.chmod(new, stat.S_IMODE(files.fstat(fd).st_mode))
+        if not same_file(files, path, fd):
+            raise StorageFailed(f"{path.name} was replaced by another process; open it again", errno="ESTALE")
+        if files.fstat(fd).st_size != known_size:
+            raise StorageFailed(f"another process is writing to {path.name}; try again", errno="EBUSY")
+        state = files.fstat(new)
+        files.rename(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            files.unlink(beside)
+        files.close(new)
+        raise
+    try:
+        late = b"".join(chunks(files, fd, known_size, files.fstat(fd).st_size))
+        if late:
+            write_all(files, new, late)
+    except BaseException:
+        files.close(new)
+        raise
+    return new, state, original

@@ -111,6 +111,10 @@ class Files:
         """Seconds on a clock that only goes forward."""
         return time.monotonic()
 
+    def wall(self) -> float:
+        """Seconds since 1970, as the system's clock has it."""
+        return time.time()
+
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
@@ -125,6 +129,8 @@ _ADVICE = {
     errno.EMFILE: "close some sessions, or raise the limit on open files",
     errno.ENFILE: "close some sessions, or raise the limit on open files",
     errno.ENOENT: "it was moved or deleted",
+    errno.ENOLCK: "its file system has no locks; keep sessions on one that has",
+    errno.EOPNOTSUPP: "its file system has no locks; keep sessions on one that has",
 }
 
 

@@ -25,8 +25,8 @@ SWEEP_SECONDS = (5.0, 60.0)
 """Between two sweeps, at least and at most."""
 
 SWEEP_SHARE = 0.001
-"""Of a core, for sweeps: with many files they come less often. 3,000 files take 12 ms, or 25 when the processor's caches
-are cold."""
+"""Of a core, for sweeps: with many files they come less often. 3,000 files take 12 ms, or 25 when nothing of them is in
+the processor's caches."""
 
 OPEN_SECONDS = 1.0
 """Between two looks at the files of open sessions, and at the sessions directory itself."""

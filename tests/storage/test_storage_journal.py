@@ -33,8 +33,10 @@ def repository(place: Place, files: FaultyFiles) -> FileRepository:
 
 
 async def opened(place: Place, files: FaultyFiles, content: bytes | list[bytes]) -> tuple[Path, Loaded, FileLog]:
+    """Open, and held for writing."""
     path = place.put(content)
     loaded, log = await place.repository(files).open(place.ref(path))
+    await log.take()
     files.calls.clear()
     return path, loaded, log
 
