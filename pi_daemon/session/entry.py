@@ -87,7 +87,7 @@ class HeadReader:
             return None
         if not is_utf8(block):
             return None
-        deep = many_brackets(block)
+        deep = _may_be_deep(block)
         find = block.find
         heads: list[Head] = []
         append = heads.append
@@ -167,6 +167,16 @@ class HeadReader:
             self._legacy.adopt(value, self.parsed)
         LegacyIds.rename_role(value)
         return _head(value, offset, len(line))
+
+
+_NOT_OPENING = bytes(set(range(256)) - set(b"[{\n"))
+
+
+def _may_be_deep(block: bytes) -> bool:
+    """Whether one of the lines opens more than `MAX_DEPTH` brackets."""
+    if not many_brackets(block):
+        return False
+    return max(map(len, block.translate(None, _NOT_OPENING).split(b"\n"))) > MAX_DEPTH
 
 
 def read_line(line: bytes, offset: int) -> Head | Header | BadLine | None:
