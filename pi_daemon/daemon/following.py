@@ -24,8 +24,12 @@ class Following:
         self._tidying: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
+        """What was loaded before is looked at once: it may have changed unseen."""
         await self._watcher.start()
         self._hub.opened = self._watcher.watch
+        paths = [session.log.ref.location for session in self._hub.sessions]
+        self._watcher.watch(paths)
+        self._hub.files_changed(paths)
         self._tidying = asyncio.create_task(self._tidy())
 
     async def stop(self) -> None:

@@ -22,6 +22,7 @@ from typing import Any, Literal
 from msgspec import Struct, structs
 
 from pi_daemon.daemon import log, paths, systemd
+from pi_daemon.daemon.following import Following
 from pi_daemon.daemon.idle import Idle
 from pi_daemon.daemon.memory import settle
 from pi_daemon.daemon.takeover import replace_older
@@ -111,6 +112,7 @@ class Daemon:
         )
         self.service = DaemonService(self.shared)
         self.servers: list[Server | StdioServer] = []
+        self.following = Following(self.hub, layout)
         if config.idle > 0:
             occupied = self.shared.connections.__len__
             self.shared.presence = Idle(config.idle, occupied, self._may_leave, self._leave_idle).look
@@ -154,6 +156,7 @@ class Daemon:
         if len(self.servers) == 1 and isinstance(self.servers[0], StdioServer):
             self._spawn(self._leave_with_parent(self.servers[0]))
         self._spawn(self._leave_when_lost())
+        self._spawn(self.following.start())
         self.shared.presence()
 
     @property
@@ -231,6 +234,7 @@ class Daemon:
         for server in self._listening:
             server.stop_listening()
         await self._finish()
+        await self.following.stop()
         await self.hub.close()
         for server in self._listening:
             server.release()
