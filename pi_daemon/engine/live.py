@@ -38,7 +38,6 @@ from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, SessionNotFound, ShuttingDown
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
-from pi_daemon.session.tree import SessionTree
 from pi_daemon.session.view import TreeRow, preview, preview_of
 from pi_daemon.storage.protocols import Loaded, SessionLog, Written
 
@@ -119,16 +118,16 @@ class LiveSession:
         self.damage = list(loaded.damage)
         self.read_only = loaded.read_only
         self.gone = False
-        self.tree = SessionTree(loaded.heads)
-        self.damage.extend(self.tree.damage())
+        self.tree = loaded.tree
         self.leaf_id: str | None = self.tree.last_id
         self.instance_id = self.environment.instance_id()
         self.revision = 0
         self.history = History(0)
         self.meter = Meter()
         self._trail: Trail | None = None
-        for head in loaded.heads:
-            self.persistence.note(head)
+        if not log.persisted:
+            for head in self.tree.entries:
+                self.persistence.note(head)
 
     @property
     def session_id(self) -> str:

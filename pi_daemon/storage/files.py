@@ -14,6 +14,7 @@ import platformdirs
 
 from pi_daemon.session.errors import AmbiguousSession, SessionExists, SessionNotFound, WriterBusy
 from pi_daemon.session.head import Header
+from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.catalogue import Catalogue
 from pi_daemon.storage.follow import Follower
 from pi_daemon.storage.journal import FileLog, Unwritten
@@ -107,7 +108,8 @@ class FileRepository:
         kept = KeptLines(lines)
         ref = SessionRef(header.id, str(path))
         log = FileLog(self._files, ref, self._lease(path), unwritten=Unwritten(header, kept, reservation))
-        return Loaded(ref, header, list(kept.heads), []), log
+        tree = SessionTree(kept.heads)
+        return Loaded(ref, header, tree, tree.damage()), log
 
     def _copy(self, source: SessionRef, header: Header) -> tuple[Loaded, FileLog]:
         path = Path(source.location)
@@ -229,7 +231,9 @@ class FileRepository:
             migration = Migration(header.version, list(found.heads), found.reader.header_at, self._originals_dir)
         file = Follower(self._files, path, fd, found.state, found.tail, found.reader)
         log = FileLog(self._files, ref, lease, file=file, migration=migration, read_only=read_only)
-        return Loaded(ref, header, found.heads, found.damage, read_only, migration is not None), log
+        tree = SessionTree(found.heads)
+        damage = found.damage + tree.damage()
+        return Loaded(ref, header, tree, damage, read_only, migration is not None), log
 
     def _lease(self, path: Path) -> Lease:
         return Lease(self._files, self._notes, path, self._contact)

@@ -144,8 +144,8 @@ class MemoryRepository:
 
     def _opened(self, session: _Session) -> tuple[Loaded, MemoryLog]:
         ref = SessionRef(session.header.id, SCHEME + session.header.id)
-        loaded = Loaded(ref, session.header, list(session.kept.heads), [])
-        return loaded, MemoryLog(ref, session, self._sessions)
+        tree = SessionTree(session.kept.heads)
+        return Loaded(ref, session.header, tree, tree.damage()), MemoryLog(ref, session, self._sessions)
 
     def _summary(self, session: _Session) -> SessionSummary:
         summary = Summary(session.header)

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Protocol
 from msgspec import Meta, Struct
 
 from pi_daemon.session.head import Damage, Head, Header
+from pi_daemon.session.tree import SessionTree
 
 
 class SessionRef(Struct, frozen=True):
@@ -24,17 +25,22 @@ class SessionRef(Struct, frozen=True):
 class Loaded(Struct):
     """A session as storage found it.
 
-    `heads` are in file order, duplicates included. `read_only` says why nothing may be appended
-    (the protocol shows it), or is None. `migrates` is True for a version 1 or 2 file whose first
-    append will rewrite it as version 3.
+    `tree` is the caller's to go on with; `damage` includes its. `read_only` says why nothing may be
+    appended (the protocol shows it), or is None. `migrates` is True for a version 1 or 2 file whose
+    first append will rewrite it as version 3.
     """
 
     ref: SessionRef
     header: Header
-    heads: list[Head]
+    tree: SessionTree
     damage: list[Damage]
     read_only: str | None = None
     migrates: bool = False
+
+    @property
+    def heads(self) -> list[Head]:
+        """In file order, doubled ids included."""
+        return self.tree.entries
 
 
 class Written(Struct, frozen=True):

@@ -244,7 +244,7 @@ async def test_our_batch_isolates_a_fragment_that_stood_still(place: Place, file
     add(path, b"{\n")
     assert [damage.line for damage in (await log.look()).damage] == [5]
     again, other = await place.repository().open(place.ref(path), recover=True)
-    assert [(damage.kind, damage.line) for damage in again.damage] == [("notJson", 3), ("notJson", 5)]
+    assert [(damage.kind, damage.line) for damage in again.damage] == [("notJson", 3), ("notJson", 5), ("orphan", None)]
     await other.close()
 
 

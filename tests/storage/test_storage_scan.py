@@ -145,7 +145,7 @@ async def test_a_copy_that_finds_no_room_is_done_without(place: Place) -> None:
 async def test_an_orphan_without_a_broken_line_is_no_reason_to_refuse(place: Place) -> None:
     loaded = await load(place, [HEADER, A, message("x", "nobody"), b"{", message("y", "a")])
     assert ids(loaded.heads) == ["a", "x", "y"]
-    assert kinds(loaded.damage) == ["notJson"]
+    assert kinds(loaded.damage) == ["notJson", "orphan"]
 
 
 @pytest.mark.parametrize(
