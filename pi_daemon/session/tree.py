@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cmp_to_key
-from itertools import islice
 from types import MappingProxyType
 
 from pi_daemon.session.dates import to_ms
@@ -48,7 +47,7 @@ class SessionTree:
         children = self._children
         take = by_id.setdefault
         before = None
-        for head in islice(entries, known, None):
+        for head in entries[known:]:
             name = head.id
             parent = head.parent_id
             # Most entries hang on the one before and share its id's string.
