@@ -67,6 +67,26 @@ class Durability(enum.StrEnum):
     WRITTEN = "written"
 
 
+class Level(enum.StrEnum):
+    WARNING = "warning"
+    INFO = "info"
+    DEBUG = "debug"
+
+
+Idle = Annotated[
+    float | None,
+    typer.Option(
+        "--idle",
+        metavar="MINUTES",
+        min=0,
+        help="Leave so long after the last client; 0 never. Default: 10, and 0 with --stdio, --tcp or --ws.",
+    ),
+]
+
+IDLE_MINUTES = 10
+"""Of a daemon that `connect` starts again when it is needed."""
+
+
 def _run(
     as_json: bool,
     socket: Path | None,
@@ -135,38 +155,57 @@ def serve(
     durability: Annotated[
         Durability, typer.Option(help="What an acknowledged append survives: power loss, or kill -9 alone.")
     ] = Durability.SYNCED,
+    idle: Idle = None,
+    log_level: Annotated[
+        Level, typer.Option(envvar="PI_DAEMON_LOG_LEVEL", help="What goes to the log; with debug, every request.")
+    ] = Level.INFO,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Go on in the background, and return when it listens.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="With --detach: print one JSON object.")] = False,
 ) -> None:
     """Run the daemon. Transports can be combined; with none of them it serves the Unix socket at its standard place."""
-    from pi_daemon.daemon.server import Config
-    from pi_daemon.daemon.server import serve as run
-    from pi_daemon.session.errors import PiDaemonError
+    if (detach and stdio) or (json and not detach):
+        raise typer.BadParameter("--detach and --stdio exclude each other, and --json wants --detach.")
+    from pi_daemon.cli.serving import Serving, serve
 
-    config = Config(
+    beside = stdio or tcp is not None or ws is not None
+    minutes = idle if idle is not None else 0 if beside else IDLE_MINUTES
+    serving = Serving(
         stdio=stdio,
-        socket=socket,
+        socket=_absolute(socket),
         tcp=_address(tcp, "--tcp"),
         websocket=_address(ws, "--ws"),
-        sessions_dir=sessions_dir,
-        state_dir=state_dir,
+        sessions_dir=_absolute(sessions_dir),
+        state_dir=_absolute(state_dir),
         durability=durability.value,
+        idle=60 * minutes,
+        level=log_level.value,
     )
-    try:
-        run(config)
-    except PiDaemonError as error:
-        typer.echo(f"pi-daemon: {error.message}", err=True)
-        raise typer.Exit(1) from error
+    raise typer.Exit(serve(serving, detached=detach, as_json=json))
 
 
-def _address(text: str | None, option: str) -> Any:
+def _absolute(path: Path | None) -> Path | None:
+    return None if path is None else path.expanduser().absolute()
+
+
+def _address(text: str | None, option: str) -> tuple[str, int] | None:
     """HOST:PORT, [HOST]:PORT for IPv6, or a port alone, which is one of this machine."""
-    from pi_daemon.daemon.server import Address
-
     if text is None:
         return None
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise typer.BadParameter(f"{text!r} is not HOST:PORT", param_hint=option)
-    return Address(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+@app.command()
+def connect(socket: Socket = None, sessions_dir: SessionsDir = None, idle: Idle = None) -> None:
+    """Join the one shared daemon over stdin and stdout, as an editor does; start it where none runs. A client stays
+    connected when the daemon is replaced."""
+    from pi_daemon.cli.fast import run
+
+    run(_absolute(socket), _absolute(sessions_dir), idle)
 
 
 @app.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from pi_daemon_client import AsyncClient, Unreachable
 
 import pi_daemon
 from pi_daemon.cli.exits import Exit, Failure
+from pi_daemon.daemon.launch import command
 
 CLIENT_NAME = "pi-daemon command line"
 
@@ -39,16 +39,13 @@ class Where:
 
 
 def daemon_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
-    """How to run `pi-daemon` with this very code: argv and environment.
-
-    `-P` keeps the current directory off the import path: commands run in directories of strangers. A checkout that is
-    not installed is named instead."""
+    """How to run `pi-daemon` with this very code: argv and environment. A checkout that is not installed is named."""
     environment = dict(os.environ)
     roots = {str(Path(package.__file__).parents[1]) for package in (pi_daemon, pi_daemon_client) if package.__file__}
     checkouts = sorted(root for root in roots if "site-packages" not in root and "dist-packages" not in root)
     if checkouts:
         environment["PYTHONPATH"] = os.pathsep.join([*checkouts, *filter(None, [environment.get("PYTHONPATH")])])
-    return [sys.executable, "-P", "-m", "pi_daemon.cli", *arguments], environment
+    return command(*arguments), environment
 
 
 async def running(where: Where) -> AsyncClient:

@@ -39,13 +39,17 @@ def start(file: Path | None, level: str, *, stderr: bool) -> None:
     stop the daemon."""
     handlers: list[logging.Handler] = []
     if file is not None:
-        handlers.append(LogFile(file))
-        handlers[0].setFormatter(JsonLines())
+        lines = LogFile(file)
+        lines.setFormatter(JsonLines())
+        handlers.append(lines)
+        if not stderr and lines.stream is not None:
+            os.dup2(lines.stream.fileno(), 2)  # for what the interpreter itself says when it dies
     if stderr:
-        handlers.append(logging.StreamHandler(sys.stderr))
-        handlers[-1].setFormatter(Text("%(asctime)s %(levelname)s %(message)s"))
+        text = logging.StreamHandler(sys.stderr)
+        text.setFormatter(Text("%(asctime)s %(levelname)s %(message)s"))
+        handlers.append(text)
         if level != "debug":
-            handlers[-1].addFilter(lambda record: record.levelno >= logging.WARNING or record.name == "pi_daemon")
+            text.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == "pi_daemon")
     logging.basicConfig(level=logging.WARNING, handlers=handlers, force=True)
     logging.getLogger("pi_daemon").setLevel(level.upper())
 

@@ -74,5 +74,7 @@ def private_dir(path: Path) -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise UnsafeDirectory(f"{path} is not a directory of yours: remove it, or choose another place.")
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise UnsafeDirectory(f"{path} is open to other users: run `chmod 700 {path}`.")
+        raise UnsafeDirectory(
+            f"{path} is open to other users: choose another, or run `chmod 700 {path}` if it is yours alone."
+        )
     return path

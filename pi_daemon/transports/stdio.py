@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import threading
 
 from pi_daemon.rpc.connection import Connection
@@ -13,21 +12,9 @@ from pi_daemon.rpc.limits import Limits
 from pi_daemon.transports.channel import deliver
 from pi_daemon.transports.intake import Intake
 from pi_daemon.transports.server import ConnectionFactory
+from pi_daemon.transports.standard import can_wait, take_standard_streams
 
 _READ_BYTES = 64 * 1024
-
-
-def take_standard_streams() -> tuple[int, int]:
-    """Descriptors of stdin and stdout for the protocol alone.
-
-    Afterwards whatever prints, here or in a child process, prints to stderr, and nobody else reads stdin.
-    """
-    taken = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return taken
 
 
 class StdioServer:
@@ -55,11 +42,11 @@ class StdioServer:
 
     async def start(self) -> None:
         source, target = self._descriptors or take_standard_streams()
-        if not _can_wait(source):
+        if not can_wait(source):
             read_end, write_end = os.pipe()
             _copy(source, write_end)
             source = read_end
-        if not _can_wait(target):
+        if not can_wait(target):
             read_end, write_end = os.pipe()
             self._copying = _copy(read_end, target)
             target = write_end
@@ -167,11 +154,6 @@ class _Out(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._channel.lost()
-
-
-def _can_wait(descriptor: int) -> bool:
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _copy(source: int, target: int) -> threading.Thread:

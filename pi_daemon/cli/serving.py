@@ -1,0 +1,92 @@
+"""`pi-daemon serve`: the daemon in this process, or in one of its own in the background."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pi_daemon.session.errors import PiDaemonError
+
+if TYPE_CHECKING:
+    from pi_daemon.daemon.launch import Report
+    from pi_daemon.daemon.server import Daemon
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What was typed. `idle` in seconds, addresses as host and port."""
+
+    stdio: bool
+    socket: Path | None
+    tcp: tuple[str, int] | None
+    websocket: tuple[str, int] | None
+    sessions_dir: Path | None
+    state_dir: Path | None
+    durability: Literal["written", "synced"]
+    idle: float
+    level: str
+
+
+def serve(serving: Serving, *, detached: bool, as_json: bool) -> int:
+    """Returns the exit code when the daemon has left; where it goes on in the background, when it listens."""
+    if not detached:
+        try:
+            _run(serving, None)
+        except PiDaemonError as error:
+            print(f"pi-daemon: {error.message}", file=sys.stderr)
+            return 1
+        return 0
+    from pi_daemon.daemon.launch import Report, detach
+
+    outcome = detach()
+    if not isinstance(outcome, Report):
+        return _tell(outcome, as_json)
+    try:
+        _run(serving, outcome)
+    except PiDaemonError as error:
+        outcome.send({"error": {"reason": error.reason, "message": error.message}})
+        return 1
+    except Exception as error:
+        outcome.send({"error": {"reason": "startFailed", "message": f"The daemon failed: {error!r}"}})
+        raise
+    return 0
+
+
+def _run(serving: Serving, report: Report | None) -> None:
+    from pi_daemon.daemon.server import Address, Config
+    from pi_daemon.daemon.server import serve as run
+
+    config = Config(
+        stdio=serving.stdio,
+        socket=serving.socket,
+        tcp=Address(*serving.tcp) if serving.tcp is not None else None,
+        websocket=Address(*serving.websocket) if serving.websocket is not None else None,
+        sessions_dir=serving.sessions_dir,
+        state_dir=serving.state_dir,
+        durability=serving.durability,
+        idle=serving.idle,
+    )
+
+    def ready(daemon: Daemon) -> None:
+        if report is not None:
+            report.send({"pid": os.getpid(), "version": daemon.shared.version, "transports": daemon.shared.transports})
+
+    run(config, level=serving.level, detached=report is not None, ready=ready)
+
+
+def _tell(told: dict[str, Any], as_json: bool) -> int:
+    if not told:
+        words = "The daemon ended as soon as it had started: see `pi-daemon logs`."
+        told = {"error": {"reason": "startFailed", "message": words}}
+    error = told.get("error")
+    if as_json:
+        print(json.dumps(told))
+    elif error is not None:
+        print(f"pi-daemon: {error['message']}", file=sys.stderr)
+    else:
+        print(f"Process {told['pid']} listens on {', '.join(told['transports'])}.")
+    return 1 if error is not None else 0

@@ -1,0 +1,281 @@
+"""Bytes between the client's two descriptors and the daemon's socket, in one thread and without an event loop.
+
+Each side is read only while what came before is on its way: whoever doesn't read slows down the other, and nothing
+piles up here.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections.abc import Callable
+
+from pi_daemon.daemon.bridge.state import Bridge, Stage, error_of
+from pi_daemon.daemon.errors import DaemonUnavailable, NotResponding
+from pi_daemon.rpc.framing import SKIPPABLE_BYTES, Broken, Framer, frame
+from pi_daemon.rpc.limits import Limits
+from pi_daemon.session.errors import PiDaemonError
+from pi_daemon.transports.standard import can_wait
+
+GREETING_SECONDS = 20.0
+"""How long a daemon may take to answer `initialize`. It does nothing long before; one that systemd starts takes half a
+second until it listens."""
+
+SETTLED_SECONDS = 2.0
+"""A daemon that has lived for so long didn't die of what it was sent first."""
+
+ATTEMPTS = 8
+"""Connections that end sooner, one after the other; then something is wrong that another daemon won't mend."""
+
+FIRST_PAUSE_SECONDS = 0.05
+
+_READ_BYTES = 256 * 1024
+_PENDING_BYTES = 256 * 1024
+"""What may wait for a slow reader before the other side is no longer read."""
+
+_FROM_DAEMON = Limits(body_bytes=SKIPPABLE_BYTES)
+"""The daemon bounds what it says itself."""
+
+
+class ClientGone(Exception):
+    """Nobody reads what we write."""
+
+
+class Relay:
+    """`join` gives a connection to a daemon, and raises DaemonUnavailable and the like where there is none.
+
+    `run` returns when the client is done, with whether it had shut down in order."""
+
+    def __init__(self, bridge: Bridge, source: int, target: int, join: Callable[[], socket.socket]) -> None:
+        self._bridge = bridge
+        self._join = join
+        self._source = source
+        self._target = target
+        self._client_framer = Framer(Limits())
+        self._daemon_framer = Framer(_FROM_DAEMON)
+        self._daemon: socket.socket | None = None
+        self._client_ended = False
+        self._half_closed = False
+        self._greeting_until: float | None = None
+        self._to_client = _Pending()
+        self._to_daemon = _Pending()
+        self._since = 0.0
+        self._short_lives = 0
+        for descriptor in (source, target):
+            if can_wait(descriptor):
+                os.set_blocking(descriptor, False)
+
+    def run(self) -> bool:
+        """Raises ClientGone, and PiDaemonError where no daemon can be had: then the client has been told."""
+        try:
+            self._connect()
+            while not self._done():
+                if self._daemon is None and self._bridge.needs_daemon:
+                    self._flush()
+                    self._connect()
+                self._turn()
+        except PiDaemonError as failure:
+            self._give_up(failure)
+            raise
+        self._flush()
+        return self._bridge.shut_down
+
+    def _done(self) -> bool:
+        if self._bridge.stage is Stage.OVER:
+            return self._daemon is None or not self._to_daemon
+        return self._client_ended and self._daemon is None and not self._bridge.unanswered
+
+    # -- the daemon's side
+
+    def _connect(self) -> None:
+        """Raises as `join` does, and DaemonUnavailable where daemons end as soon as they have begun."""
+        if self._short_lives:
+            if self._short_lives >= ATTEMPTS:
+                words = "The daemon ends again and again, or has as many clients as it takes: see `pi-daemon logs`."
+                raise DaemonUnavailable(words)
+            time.sleep(FIRST_PAUSE_SECONDS * 2 ** (self._short_lives - 1))
+        self._daemon = self._join()
+        self._daemon.setblocking(False)
+        self._since = time.monotonic()
+        self._half_closed = False
+        self._daemon_framer = Framer(_FROM_DAEMON)
+        self._to_daemon.clear()
+        self._bridge.found()
+        self._collect()
+
+    def _lose(self) -> None:
+        assert self._daemon is not None
+        self._daemon.close()
+        self._daemon = None
+        if self._bridge.stage is not Stage.NEW:
+            settled = time.monotonic() - self._since > SETTLED_SECONDS
+            self._short_lives = 0 if settled else self._short_lives + 1
+        self._bridge.lost()
+        self._collect()
+
+    def _read_daemon(self) -> None:
+        assert self._daemon is not None
+        try:
+            data = self._daemon.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._lose()
+            return
+        for item in self._daemon_framer.feed(data):
+            if isinstance(item, Broken):
+                raise NotResponding("What listens there does not speak the protocol.")
+            self._bridge.from_daemon(item)
+        self._collect()
+
+    # -- the client's side
+
+    def _read_client(self) -> None:
+        try:
+            data = os.read(self._source, _READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._client_ended = True
+            return
+        for item in self._client_framer.feed(data):
+            if isinstance(item, bytes):
+                self._bridge.from_client(item)
+                continue
+            if item.refused is not None:
+                self._bridge.refuse(item.refused)
+            self._client_ended = self._client_ended or item.fatal
+        self._collect()
+
+    def _collect(self) -> None:
+        """Take what the bridge has to send."""
+        bridge = self._bridge
+        if bridge.to_client:
+            self._to_client.add(frame(*bridge.to_client))
+            bridge.to_client.clear()
+        if bridge.to_daemon:
+            if self._daemon is not None:
+                self._to_daemon.add(frame(*bridge.to_daemon))
+            bridge.to_daemon.clear()
+
+    # -- waiting
+
+    def _turn(self) -> None:
+        """Wait until something can be done, and do it."""
+        if self._client_ended and not self._half_closed and self._daemon is not None and not self._to_daemon:
+            self._half_closed = True
+            self._daemon.shutdown(socket.SHUT_WR)  # what was asked is answered, then the daemon closes too
+        poll = select.poll()
+        if not self._client_ended and self._to_daemon.size < _PENDING_BYTES:
+            poll.register(self._source, select.POLLIN)
+        if self._to_client:
+            poll.register(self._target, select.POLLOUT)
+        wanted, number = self._wanted_of_daemon(), -1
+        if self._daemon is not None and wanted:  # else its end would be reported again and again
+            number = self._daemon.fileno()
+            poll.register(number, wanted)
+        ready = dict(poll.poll(self._patience()))
+        if not ready and self._greeting_until is not None:
+            raise NotResponding("The daemon does not answer: end it with `pi-daemon stop` or `kill`.")
+        if self._target in ready:
+            self._write_client()
+        if ready.get(number, 0) & select.POLLOUT:
+            self._write_daemon()
+        if wanted & select.POLLIN and ready.get(number, 0) & ~select.POLLOUT:
+            self._read_daemon()
+        elif ready.get(number, 0) & ~select.POLLOUT:
+            self._to_daemon.clear()  # it is gone; what it said before is read when the client has room
+        if self._source in ready:
+            self._read_client()
+
+    def _wanted_of_daemon(self) -> int:
+        reads = select.POLLIN if self._to_client.size < _PENDING_BYTES else 0
+        return reads | (select.POLLOUT if self._to_daemon else 0)
+
+    def _patience(self) -> float | None:
+        """In milliseconds; None: for ever."""
+        if not self._bridge.needs_greeting:
+            self._greeting_until = None
+            return None
+        if self._greeting_until is None:
+            self._greeting_until = time.monotonic() + GREETING_SECONDS
+        return max(0.0, self._greeting_until - time.monotonic()) * 1e3
+
+    def _write_client(self) -> None:
+        try:
+            self._to_client.write(lambda data: os.write(self._target, data))
+        except OSError as error:
+            raise ClientGone from error
+
+    def _write_daemon(self) -> None:
+        assert self._daemon is not None
+        try:
+            self._to_daemon.write(self._daemon.send)
+        except OSError:
+            self._to_daemon.clear()  # it is gone; what it said before is still to be read
+
+    def _flush(self) -> None:
+        """Give the client what there is. Raises ClientGone."""
+        while self._to_client:
+            _wait_for(self._target, select.POLLOUT)
+            self._write_client()
+
+    def _give_up(self, failure: PiDaemonError) -> None:
+        """Tell the client why: it is told by the answers to what it asked, so wait for a question."""
+        if self._daemon is not None:
+            self._daemon.close()
+            self._daemon = None
+        self._bridge.give_up(error_of(failure))
+        while not self._bridge.refusals and not self._client_ended and self._bridge.stage is not Stage.OVER:
+            _wait_for(self._source, select.POLLIN)
+            self._read_client()
+        self._collect()
+        self._flush()
+
+
+def _wait_for(descriptor: int, event: int) -> None:
+    poll = select.poll()
+    poll.register(descriptor, event)
+    poll.poll()
+
+
+class _Pending:
+    """Bytes on their way."""
+
+    def __init__(self) -> None:
+        self._pieces: list[memoryview] = []
+        self.size = 0
+
+    def __bool__(self) -> bool:
+        return self.size > 0
+
+    def add(self, data: bytes) -> None:
+        self._pieces.append(memoryview(data))
+        self.size += len(data)
+
+    def clear(self) -> None:
+        self._pieces.clear()
+        self.size = 0
+
+    def write(self, write: Callable[[memoryview], int]) -> None:
+        """As much as is taken at once. Raises OSError."""
+        done = 0
+        try:
+            while done < len(self._pieces):
+                piece = self._pieces[done]
+                taken = write(piece)
+                self.size -= taken
+                if taken < len(piece):
+                    self._pieces[done] = piece[taken:]
+                    return
+                done += 1
+        except BlockingIOError:
+            return
+        finally:
+            del self._pieces[:done]
