@@ -290,6 +290,14 @@ export interface PathParams {
   path: string;
 }
 
+/** Whose turn it is to write. */
+export interface RequestWriterParams {
+  /** the session. */
+  sessionId: string;
+  /** what one daemon asks another for: hand the writer over, instead of asking for it. */
+  release?: boolean;
+}
+
 /** What a client knows of a session. */
 export interface SubscribeSince {
   /** the loading that it saw. */
@@ -678,6 +686,15 @@ export interface RepairResult {
   dropped: DamageInfo[];
 }
 
+/** Who may write now. */
+export interface RequestWriterResult {
+  /**
+   * `held`: this daemon holds the writer; `released`: it has let go of it; `free`: nobody holds it, the next append
+   * takes it.
+   */
+  status: "free" | "held" | "released";
+}
+
 /** From here on every revision is told, once and in order. */
 export interface SubscribeResult {
   /** this loading of the session. */
@@ -1006,6 +1023,8 @@ export interface Requests {
   "session/check": { params: PathParams; result: CheckResult };
   /** Rewrite a damaged file without what can't be read; the original is kept. */
   "session/repair": { params: PathParams; result: RepairResult };
+  /** Have the daemon that holds a session for writing hand it over. */
+  "session/requestWriter": { params: RequestWriterParams; result: RequestWriterResult };
   /** Hear of every change from now on, and catch up with what was missed. */
   "session/subscribe": { params: SubscribeParams; result: SubscribeResult };
   /** Hear no more of a session. */

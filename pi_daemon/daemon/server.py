@@ -98,7 +98,7 @@ class Daemon:
         self._hurry = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self.hub = Hub(
-            FileRepository(layout, self.state),
+            FileRepository(layout, self.state, contact=str(config.unix) if config.unix is not None else None),
             MemoryRepository(),
             defaults=SessionOptions(durability=config.durability),
         )
@@ -110,6 +110,7 @@ class Daemon:
             transports=[],
             stop=self.stop,
         )
+        self.shared.ask_owner = _ask_owner
         self.service = DaemonService(self.shared)
         self.servers: list[Server | StdioServer] = []
         self.following = Following(self.hub, layout)
@@ -300,3 +301,9 @@ def serve(
         await daemon.run((lambda: ready(daemon)) if ready is not None else None)
 
     asyncio.run(main())
+
+
+async def _ask_owner(contact: str, session_id: str) -> None:
+    from pi_daemon.daemon.handover import ask_owner
+
+    await ask_owner(contact, session_id)

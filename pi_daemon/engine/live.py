@@ -32,14 +32,14 @@ from pi_daemon.engine.events import (
 from pi_daemon.engine.history import History
 from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.meter import Meter
-from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome
+from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome, TakeWriter
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, SessionNotFound, ShuttingDown
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
 from pi_daemon.session.view import TreeRow, preview, preview_of
-from pi_daemon.storage.protocols import Loaded, SessionLog, Written
+from pi_daemon.storage.protocols import Loaded, Owner, SessionLog, Written
 
 logger = logging.getLogger(__name__)
 
@@ -125,6 +125,7 @@ class LiveSession:
         self.history = History(0)
         self.meter = Meter()
         self._trail: Trail | None = None
+        self._lease_named = False
         if not log.persisted:
             for head in self.tree.entries:
                 self.persistence.note(head)
@@ -160,6 +161,23 @@ class LiveSession:
         self._enqueue(operation)
         return await operation.done
 
+    async def writer(self) -> Owner | None:
+        """Who holds the session for writing, this daemon included; None where nobody does. Raises StorageFailed."""
+        return await self.log.owner()
+
+    async def take_writer(self, origin: Origin) -> None:
+        """Hold the session for writing. Raises WriterBusy, ReadOnly, StorageFailed."""
+        await self.perform(TakeWriter(origin))
+
+    async def release_writer(self) -> bool:
+        """Let others write, after what is queued; False where there was nothing to let go."""
+        await self.settled()
+        if not self.log.held:
+            return False
+        self._lease_named = False
+        await self.log.release()
+        return True
+
     async def flush(self) -> None:
         """Write a session that isn't written yet, if it holds a user message and may be written at all."""
         if not self.log.persisted and self.persistence.has_user and self.persistence.mode != "never":
@@ -187,7 +205,7 @@ class LiveSession:
         self._writing = False
         self._writer = None
 
-    async def _run(self, batch: Sequence[Operation]) -> None:
+    async def _run(self, batch: Sequence[Operation], *, leased: bool = False) -> None:
         await self._look()
         staging = Staging(self.tree, self.leaf_id, self.environment)
         accepted: list[Operation] = []
@@ -207,6 +225,10 @@ class LiveSession:
             operation.last = len(staging.entries)
             operation.leaf_id = staging.leaf_id
             accepted.append(operation)
+        leased = leased or (self.log.held and self._lease_named)
+        if self.log.persisted and not leased and (staging.entries or any(op.takes for op in accepted)):
+            await self._run_with_lease(accepted)
+            return
         written = None
         if staging.entries or any(operation.flushes for operation in accepted):
             try:
@@ -215,6 +237,19 @@ class LiveSession:
                 await self._refuse(accepted, error)
                 return
         await self._commit(accepted, staging, written)
+
+    async def _run_with_lease(self, accepted: Sequence[Operation]) -> None:
+        """Take the writer lease, then begin anew: who held it may have written what these operations depend on."""
+        origin = next((operation.origin for operation in accepted if operation.origin is not None), None)
+        try:
+            await self.log.take(origin.name if origin is not None else None)
+        except PiDaemonError as error:
+            await self._refuse(accepted, error)
+            return
+        self._lease_named = True
+        for operation in accepted:
+            operation.entries.clear()
+        await self._run(accepted, leased=True)
 
     async def _append(self, entries: Sequence[Staged]) -> Written:
         persist = self.log.persisted or self.persistence.due(entries)
@@ -228,7 +263,7 @@ class LiveSession:
             self._publish([Failed(error.reason, error.data.get("errno"))], None)
         retry = []
         for operation in accepted:
-            if operation.first == operation.last and not operation.flushes:
+            if operation.first == operation.last and not operation.flushes and not operation.takes:
                 operation.entries.clear()
                 retry.append(operation)
             else:

@@ -44,11 +44,12 @@ class Outcome(Struct):
 
 class Operation:
     """`cause` is what notifications say moved the leaf. `first`, `last`: which staged entries are its own.
-    `moves`: sets the leaf even where nothing is staged; `flushes`: has storage write even where nothing is staged."""
+    Even where nothing is staged, `moves` sets the leaf, `takes` wants the writer lease, `flushes` has storage write."""
 
     cause: Cause = "append"
     flushes = False
     moves = False
+    takes = False
 
     def __init__(self, origin: Origin | None) -> None:
         self.origin = origin
@@ -251,6 +252,15 @@ class Flush(Operation):
 
 class Look(Operation):
     """Appends nothing; the writer looks at the file before every batch."""
+
+    async def stage(self, staging: Staging, session: LiveSession) -> None:
+        return
+
+
+class TakeWriter(Operation):
+    """Appends nothing; takes the writer lease."""
+
+    takes = True
 
     async def stage(self, staging: Staging, session: LiveSession) -> None:
         return

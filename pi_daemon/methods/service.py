@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pi_daemon.methods import context, daemon, entries, leaf, sessions, subscriptions
+from pi_daemon.methods import context, daemon, entries, leaf, sessions, subscriptions, writer
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.call import Call
@@ -42,6 +42,7 @@ HANDLERS: dict[str, Handler] = {
     "session/stats": sessions.stats,
     "session/check": sessions.check,
     "session/repair": sessions.repair,
+    "session/requestWriter": writer.request_writer,
     "session/subscribe": subscriptions.subscribe,
     "session/unsubscribe": subscriptions.unsubscribe,
     "daemon/status": daemon.status,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from pi_daemon.engine.events import Change, Origin
 from pi_daemon.engine.hub import Hub
@@ -15,7 +15,8 @@ from pi_daemon.rpc.connection import Connection
 
 class Shared:
     """One for each daemon. `stop` is called with whether to drain; `transports` names what it listens on; `presence` is
-    called whenever a client has come or gone."""
+    called whenever a client has come or gone; `ask_owner` asks the daemon that is reached at its first argument to let
+    go of a session, and raises WriterBusy where it doesn't."""
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class Shared:
         self.transports = transports
         self.stop = stop
         self.presence: Callable[[], None] = lambda: None
+        self.ask_owner: Callable[[str, str], Awaitable[None]] = _nobody
         self.started = time.monotonic()
         self.connections: dict[str, Connection] = {}
 
@@ -48,3 +50,7 @@ class Shared:
             connection.publish(change.session_id, wire.messages(change), change.call)
 
         self.hub.subscribe(session, connection.client.client_id, deliver, read_only=read_only)
+
+
+async def _nobody(contact: str, session_id: str) -> None:
+    """Where there is no way to other daemons, taking the writer says who holds it."""

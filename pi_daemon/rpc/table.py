@@ -118,6 +118,12 @@ METHODS: dict[str, Method] = {
         "Rewrite a damaged file without what can't be read; the original is kept.",
         ("sessionNotFound", "sessionCorrupted", "outsideRoot", "busy", "storageFailed"),
     ),
+    "session/requestWriter": Method(
+        s.RequestWriterParams,
+        s.RequestWriterResult,
+        "Have the daemon that holds a session for writing hand it over.",
+        (*_SESSION, "writerBusy", "readOnly", "storageFailed"),
+    ),
     "session/subscribe": Method(
         s.SubscribeParams,
         s.SubscribeResult,

@@ -12,7 +12,15 @@ from msgspec import structs
 from pi_daemon.engine import hub as hubs
 from pi_daemon.engine.events import Appended
 from pi_daemon.engine.operations import MoveLeaf
-from pi_daemon.session.errors import AmbiguousSession, Busy, SessionExists, SessionNotFound, StorageFailed
+from pi_daemon.session.errors import (
+    AmbiguousSession,
+    Busy,
+    LeafMoved,
+    SessionExists,
+    SessionNotFound,
+    StorageFailed,
+    WriterBusy,
+)
 from tests.engine.conftest import ALICE, Listener, World, append, assistant, user
 
 
@@ -281,5 +289,32 @@ def test_what_is_idle_for_long_is_let_go(world: World) -> None:
             assert hub.sessions == [used]
             async with hub.use(idle.session_id) as again:
                 assert again is not idle
+
+    asyncio.run(main())
+
+
+def test_two_daemons_take_turns_at_a_session(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as one, world.hub() as other:
+            mine = await one.create(world.header(), persist="immediate")
+            await append(mine, user(id="u1"))
+            theirs = await other.open(await other.find(mine.session_id))
+            assert len(theirs.tree) == 1
+            with pytest.raises(WriterBusy) as refused:
+                await append(theirs, user(id="u2"))
+            assert refused.value.data["owner"]["client"] == ALICE.name
+            moved = await theirs.perform(MoveLeaf(ALICE, None))
+            assert moved.leaf_id is None
+            await append(mine, user(id="u3"))
+            assert await mine.release_writer()
+            assert not await mine.release_writer()
+            with pytest.raises(LeafMoved):
+                await append(theirs, user(id="u2"), expected_leaf_id="u1")
+            outcome = await append(theirs, user(id="u2"), expected_leaf_id="u3")
+            assert outcome.entries[0].parent_id == "u3"
+            with pytest.raises(WriterBusy):
+                await mine.take_writer(ALICE)
+            await mine.look()
+            assert mine.leaf_id == "u2"
 
     asyncio.run(main())

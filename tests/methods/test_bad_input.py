@@ -32,6 +32,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "session/stats": {"sessionId": "s"},
     "session/check": {"path": "/x"},
     "session/repair": {"path": "/x"},
+    "session/requestWriter": {"sessionId": "s"},
     "session/subscribe": {"sessionId": "s"},
     "session/unsubscribe": {"sessionId": "s"},
     "daemon/status": {},

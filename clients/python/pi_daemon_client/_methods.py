@@ -320,6 +320,11 @@ class Methods:
     async def unsubscribe(self, session_id: str) -> t.UnsubscribeResult:
         return cast(t.UnsubscribeResult, await self.request("session/unsubscribe", {"sessionId": session_id}))
 
+    async def request_writer(self, session_id: str, *, release: bool | Absent = ABSENT) -> t.RequestWriterResult:
+        """Have the daemon that holds the session for writing hand it over to the one that is asked."""
+        params = _given(sessionId=session_id, release=release)
+        return cast(t.RequestWriterResult, await self.request("session/requestWriter", params))
+
     async def daemon_status(self) -> t.StatusResult:
         return cast(t.StatusResult, await self.request("daemon/status"))
 

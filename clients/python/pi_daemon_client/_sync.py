@@ -225,5 +225,6 @@ class Client:
     edit_context = _blocking(AsyncClient.edit_context)
     subscribe = _blocking(AsyncClient.subscribe)
     unsubscribe = _blocking(AsyncClient.unsubscribe)
+    request_writer = _blocking(AsyncClient.request_writer)
     daemon_status = _blocking(AsyncClient.daemon_status)
     stop_daemon = _blocking(AsyncClient.stop_daemon)

@@ -354,6 +354,17 @@ class PathParams(TypedDict):
     path: str
 
 
+class RequestWriterParams(TypedDict):
+    """Whose turn it is to write.
+
+    `sessionId`: the session.
+    `release`: what one daemon asks another for: hand the writer over, instead of asking for it.
+    """
+
+    sessionId: str
+    release: NotRequired[bool]
+
+
 class SubscribeSince(TypedDict):
     """What a client knows of a session.
 
@@ -822,6 +833,16 @@ class RepairResult(TypedDict):
     path: str
     originalKeptAt: str | None
     dropped: list[DamageInfo]
+
+
+class RequestWriterResult(TypedDict):
+    """Who may write now.
+
+    `status`: `held`: this daemon holds the writer; `released`: it has let go of it; `free`: nobody holds it,
+    the next append takes it.
+    """
+
+    status: Literal["free", "held", "released"]
 
 
 class SubscribeResult(TypedDict):

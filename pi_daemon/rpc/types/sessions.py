@@ -274,6 +274,27 @@ class StatsResult(Wire, kw_only=True):
     revision: int
 
 
+class RequestWriterParams(Wire, kw_only=True):
+    """Whose turn it is to write.
+
+    `session_id`: the session.
+    `release`: what one daemon asks another for: hand the writer over, instead of asking for it.
+    """
+
+    session_id: str
+    release: bool = False
+
+
+class RequestWriterResult(Wire, kw_only=True):
+    """Who may write now.
+
+    `status`: `held`: this daemon holds the writer; `released`: it has let go of it; `free`: nobody holds it, the next
+    append takes it.
+    """
+
+    status: Literal["held", "released", "free"]
+
+
 class SubscribeSince(Wire, kw_only=True):
     """What a client knows of a session.
 
