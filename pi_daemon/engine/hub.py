@@ -17,8 +17,9 @@ from pi_daemon.eager import start
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import Deleted, Origin
 from pi_daemon.engine.kept import KeptContexts
-from pi_daemon.engine.live import LiveSession, Persistence, Subscriber
+from pi_daemon.engine.live import LiveSession, Subscriber
 from pi_daemon.engine.options import SessionOptions
+from pi_daemon.engine.persistence import Persistence
 from pi_daemon.session.errors import AmbiguousSession, Busy, PiDaemonError, SessionExists, SessionNotFound
 from pi_daemon.session.head import Head, Header
 from pi_daemon.storage.protocols import Loaded, RepairReport, Repository, SessionLog, SessionRef

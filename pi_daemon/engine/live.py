@@ -12,8 +12,6 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from msgspec import Struct
-
 from pi_daemon.eager import start
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import (
@@ -34,11 +32,13 @@ from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.meter import Meter
 from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome, TakeWriter
 from pi_daemon.engine.options import SessionOptions
+from pi_daemon.engine.persistence import Persistence
+from pi_daemon.engine.snapshot import TreeSnapshot
 from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, SessionNotFound, ShuttingDown
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
-from pi_daemon.session.view import TreeRow, preview, preview_of
+from pi_daemon.session.view import preview, preview_of
 from pi_daemon.storage.protocols import Loaded, Owner, SessionLog, Written
 
 logger = logging.getLogger(__name__)
@@ -48,37 +48,6 @@ BATCH_OPERATIONS = 512
 
 Subscriber = Callable[[Change], None]
 Reopen = Callable[[], Awaitable[tuple[Loaded, SessionLog]]]
-
-
-class Persistence(Struct):
-    """When an unwritten session is written, and whether that time has come."""
-
-    mode: str
-    has_user: bool = False
-    has_assistant: bool = False
-
-    def note(self, head: Head) -> None:
-        self.has_user |= head.role == "user"
-        self.has_assistant |= head.role == "assistant"
-
-    def due(self, staged: Sequence[Staged]) -> bool:
-        if self.mode == "never":
-            return False
-        if self.mode == "immediate" or self.has_assistant:
-            return True
-        roles = {entry.head.role for entry in staged}
-        if self.mode == "firstMessage":
-            return self.has_user or bool(roles & {"user", "assistant"})
-        return "assistant" in roles
-
-
-class TreeSnapshot(Struct):
-    """The rows of a tree as it was at a revision, kept while a client pages through them."""
-
-    key: str
-    rows: list[TreeRow]
-    leaf_id: str | None
-    revision: int
 
 
 class LiveSession:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from pi_daemon.engine.live import LiveSession, TreeSnapshot
+from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.offload import offload
+from pi_daemon.engine.snapshot import TreeSnapshot
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
 from pi_daemon.session.head import IN_MEMORY, Head
 from pi_daemon.session.view import TreeRow, preview, tree_rows
