@@ -23,6 +23,7 @@ from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.layout import SUFFIX, Layout, check_id, file_name, folder_files
 from pi_daemon.storage.lease import Lease, Notes, held_elsewhere
 from pi_daemon.storage.mend import check, repair
+from pi_daemon.storage.own import OwnLines
 from pi_daemon.storage.protocols import CheckReport, Loaded, Progress, RepairReport, SessionRef, SessionSummary
 from pi_daemon.storage.publish import Chunks, drop, publish
 from pi_daemon.storage.reading import corrupted, finding, header_of, open_file, scanned
@@ -37,7 +38,8 @@ _CANT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY}
 
 
 class FileRepository:
-    """A Repository in `layout`. `state_dir` takes the copies of files that are damaged or about to be rewritten.
+    """A Repository in `layout`. `state_dir` takes the copies of files that are damaged or about to be rewritten, and
+    lines of ours that were lost from a file.
 
     `lock_dir` holds the reservations, its neighbour `writers` the names of those who hold a file: it must be the same
     for all daemons of a user, whatever their `state_dir`. `contact` is how others reach this daemon.
@@ -59,6 +61,7 @@ class FileRepository:
         self._contact = contact
         self._damaged_dir = state_dir / "damaged"
         self._originals_dir = state_dir / "originals"
+        self._lost_dir = state_dir / "lost"
         self._catalogue = Catalogue(self._files, layout)
 
     async def create(self, header: Header, lines: Sequence[bytes] = (), *, persist: bool) -> tuple[Loaded, FileLog]:
@@ -107,7 +110,9 @@ class FileRepository:
         path, reservation = self._reserve(header)
         kept = KeptLines(lines)
         ref = SessionRef(header.id, str(path))
-        log = FileLog(self._files, ref, self._lease(path), unwritten=Unwritten(header, kept, reservation))
+        log = FileLog(
+            self._files, ref, self._lease(path), self._own(path), unwritten=Unwritten(header, kept, reservation)
+        )
         tree = SessionTree(kept.heads)
         return Loaded(ref, header, tree, tree.damage()), log
 
@@ -230,13 +235,16 @@ class FileRepository:
         if found.migrates and read_only is None:
             migration = Migration(header.version, list(found.heads), found.reader.header_at, self._originals_dir)
         file = Follower(self._files, path, fd, found.state, found.tail, found.reader)
-        log = FileLog(self._files, ref, lease, file=file, migration=migration, read_only=read_only)
+        log = FileLog(self._files, ref, lease, self._own(path), file=file, migration=migration, read_only=read_only)
         tree = SessionTree(found.heads)
         damage = found.damage + tree.damage()
         return Loaded(ref, header, tree, damage, read_only, migration is not None), log
 
     def _lease(self, path: Path) -> Lease:
         return Lease(self._files, self._notes, path, self._contact)
+
+    def _own(self, path: Path) -> OwnLines:
+        return OwnLines(self._files, path, self._lost_dir)
 
     def _put_aside(self, path: Path) -> str | None:
         """A copy of the damaged file, once; None where there is no room for it."""

@@ -52,7 +52,7 @@ class Follower:
         except OSError as error:
             raise refusal(error, f"look at {self.path.name}") from error
         if not os.path.samestat(state, self._state):
-            raise _replaced(self.path)
+            raise self.replaced()
         return state
 
     def unchanged(self, state: os.stat_result) -> bool:
@@ -109,7 +109,7 @@ class Follower:
         if state.st_size != start + len(data):
             start = self.files.position(self.fd) - len(data)
             if start < tail.size:
-                raise _replaced(self.path)
+                raise self.replaced()
             if start > tail.size and not led and self.files.read(self.fd, 1, start - 1) != b"\n":
                 if self.files.fstat(self.fd).st_size != start + len(data):
                     raise StorageFailed(f"another process tore a line in {self.path.name}; try again", errno="EBUSY")
@@ -141,6 +141,10 @@ class Follower:
         self.files.close(self.fd)
         return Follower(self.files, self.path, fd, state, known, Reader.after(header, self.reader.lines))
 
+    def replaced(self) -> Replaced:
+        """What to raise where bytes that were read or written aren't there any more."""
+        return Replaced(f"{self.path.name} was rewritten by another process; open the session again", errno="ESTALE")
+
     def _read_on(self, tail: Tail, state: os.stat_result, stop: int | None = None) -> tuple[Found, Tail]:
         """A reader that failed half-way has counted lines of which nobody was told."""
         self._out_of_step = True
@@ -150,12 +154,8 @@ class Follower:
 
     def _check_mark(self, tail: Tail, size: int) -> None:
         if size < tail.end or mark_before(self.files, self.fd, tail.end) != tail.mark:
-            raise _replaced(self.path)
+            raise self.replaced()
 
 
 def _deleted(path: Path) -> Replaced:
     return Replaced(f"{path.name} was deleted while it was open; close the session", errno="ENOENT")
-
-
-def _replaced(path: Path) -> Replaced:
-    return Replaced(f"{path.name} was rewritten by another process; open the session again", errno="ESTALE")

@@ -25,6 +25,7 @@ from pi_daemon.storage.follow import Follower, Replaced
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.lease import Lease
 from pi_daemon.storage.lines import from_starts, read_ranges
+from pi_daemon.storage.own import OwnLines
 from pi_daemon.storage.protocols import Foreign, Owner, SessionRef, Written
 from pi_daemon.storage.publish import publish
 from pi_daemon.storage.reserve import Reservation
@@ -68,6 +69,7 @@ class FileLog:
         files: Files,
         ref: SessionRef,
         lease: Lease,
+        own: OwnLines,
         *,
         file: Follower | None = None,
         unwritten: Unwritten | None = None,
@@ -78,6 +80,8 @@ class FileLog:
         self._ref = ref
         self._path = Path(ref.location)
         self._lease = lease
+        self._own = own
+        self._loss: Foreign | None = None
         self._file = file
         self._unwritten = unwritten
         self._migration = migration
@@ -115,6 +119,10 @@ class FileLog:
     async def owner(self) -> Owner | None:
         return await in_thread(self._owner)
 
+    @property
+    def unseen(self) -> bool:
+        return bool(self._own)
+
     async def append(self, lines: Sequence[bytes], *, synced: bool, persist: bool) -> Written:
         if self._unwritten is not None and not persist:
             return self._keep(self._unwritten, lines)
@@ -127,7 +135,7 @@ class FileLog:
     async def look(self) -> Foreign:
         if self._writing.acquire(blocking=False):
             try:
-                if self._file is None or self._file.unchanged(self._file.stat()):
+                if self._file is None or (self._file.unchanged(self._file.stat()) and not self._own.due()):
                     self._seen = self._files.now()
                     found = self._report()
                     return Foreign(found.heads, found.damage)
@@ -171,6 +179,7 @@ class FileLog:
                 head.offset = offset
             kept.lines.clear()
         self._unsynced = new.folders
+        self._own.wrote(0, data)
         with contextlib.suppress(OSError, WriterBusy):
             self._lease.take(new.fd, new.state)
         unwritten.reservation.release()
@@ -191,7 +200,7 @@ class FileLog:
                 return None
             if self._migration is not None:
                 return None
-            if sum(map(len, lines)) > AT_ONCE_BYTES:
+            if sum(map(len, lines)) > AT_ONCE_BYTES or self._own.full:
                 return None
             self._refuse()
             if started - self._seen > JUST_SEEN_SECONDS and not file.unchanged(file.stat()):
@@ -212,7 +221,7 @@ class FileLog:
                 if not self._lease.held:
                     self._hold(self._opened())
                 for _ in range(TRIES):
-                    self._note(self._opened().catch_up())
+                    self._catch_up(self._opened())
                     self._opened().settle(self._note)
                     if self._migration is not None:
                         self._migrate(self._opened(), self._migration)
@@ -241,6 +250,7 @@ class FileLog:
             if not fits:
                 return None
             start = file.tail.end - len(data) + led
+            self._own.wrote(start, data[led:])
         if synced:
             self._sync(file)
         offsets = list(accumulate((len(line) + 1 for line in lines[:-1]), initial=start)) if lines else []
@@ -311,13 +321,27 @@ class FileLog:
     def _look(self) -> Foreign:
         with self._writing:
             try:
-                self._note(self._opened().catch_up())
+                self._catch_up(self._opened())
             except Replaced:
                 if self._file is not None:
                     self._lease.release(self._file.fd)
-                return Foreign(replaced=True)
+                if not self._loss:
+                    lost, kept_at = self._own.lost()
+                    loss = Foreign(replaced=True, lost=lost, kept_at=kept_at)
+                    if not lost:
+                        return loss
+                    # A waiter that was cancelled has not been told, so the next one is.
+                    self._loss = loss
+                return self._loss
             found = self._report()
             return Foreign(found.heads, found.damage)
+
+    def _catch_up(self, file: Follower) -> None:
+        """What others wrote is noted; what we wrote must still be there. Raises Replaced, StorageFailed."""
+        self._note(file.catch_up())
+        with telling(f"read {self._path.name}"):
+            if not self._own.look(file.fd):
+                raise file.replaced()
 
     def _read(self, heads: Sequence[Head], starts: Sequence[int]) -> list[bytes]:
         with self._places:
@@ -351,9 +375,23 @@ class FileLog:
                 self._unwritten.reservation.release()
                 self._unwritten = None
             if self._file is not None:
+                self._part(self._file)
                 self._lease.release(self._file.fd)
                 self._files.close(self._file.fd)
                 self._file = None
+
+    def _part(self, file: Follower) -> None:
+        """A last look for what we wrote: nobody is told any more, but what was lost is kept."""
+        if self._own:
+            try:
+                file.check()
+                there = self._own.look(file.fd, all_of_them=True)
+            except Replaced:
+                there = False
+            except (OSError, StorageFailed):
+                return
+            if not there:
+                self._own.lost()
 
     def _opened(self) -> Follower:
         if self._file is None:

@@ -70,6 +70,10 @@ class MemoryLog:
     async def owner(self) -> Owner | None:
         return None
 
+    @property
+    def unseen(self) -> bool:
+        return False
+
     async def look(self) -> Foreign:
         return Foreign(replaced=self._sessions.get(self._ref.session_id) is not self._session)
 

@@ -57,11 +57,17 @@ class Written(Struct, frozen=True):
 
 
 class Foreign(Struct, frozen=True):
-    """What a look at the file found that we didn't write. `replaced`: it is not the file we knew."""
+    """What a look at the file found that we didn't write. `replaced`: it is not the file we knew.
+
+    `lost` are the ids of entries that we had written and that aren't in it any more; `kept_at` is the file that has
+    their lines, if they could be kept. Every look says so until the log is closed.
+    """
 
     heads: list[Head] = []
     damage: list[Damage] = []
     replaced: bool = False
+    lost: list[str] = []
+    kept_at: str | None = None
 
 
 class Owner(Struct, frozen=True):
@@ -144,6 +150,10 @@ class SessionLog(Protocol):
 
     async def owner(self) -> Owner | None:
         """Who holds it, ourselves included; None where nobody does, or nobody knows who."""
+
+    @property
+    def unseen(self) -> bool:
+        """Whether lines of ours have yet to be seen in the file, by a look some seconds after they were written."""
 
     async def look(self) -> Foreign:
         """Read what others have appended since we last looked. Writes nothing."""

@@ -101,7 +101,8 @@ class Watcher:
 
     def _run(self, ready: asyncio.Future[None]) -> None:
         try:
-            self._look_at_everything()
+            self._survey.sweep()
+            self._look_at_everything(renew=True)
             self._deliver([], [ready])
             while not self._stopping:
                 self._look(self._wait())
@@ -125,20 +126,18 @@ class Watcher:
 
     def _look(self, hinted: Collection[str]) -> None:
         survey, now = self._survey, self._files.now()
-        everything = survey.moved(hinted) or self._sweep_due(now)
+        moved, due = survey.moved(hinted), self._sweep_due(now)
         if now - self._looked_at >= (UNHINTED_OPEN_SECONDS if self._hints is None else OPEN_SECONDS):
             self._looked_at = now
             survey.chosen = self._chosen
             hinted = survey.chosen.union(hinted)
-            everything |= survey.base_moved()
-        if self._woken.is_set():
-            # Hints that had come by then went with the wait that this has ended.
-            self._woken.clear()
-            everything = True
+            moved |= survey.base_moved()
+        # Hints that had come by then went with the wait that this has ended.
+        asked_for = self._woken.is_set()
+        self._woken.clear()
         asked = [self._asked.popleft() for _ in range(len(self._asked))]
-        if everything:
-            for changes in self._look_at_everything():
-                self._deliver(changes, [])
+        if moved or due or asked_for:
+            self._look_at_everything(renew=moved, asked_for=asked_for)
         else:
             self._deliver(survey.glance(hinted), [])
         self._deliver([], asked)
@@ -153,13 +152,18 @@ class Watcher:
             (least, most), share = SWEEP_SECONDS, SWEEP_SHARE
         return now - self._swept_at >= min(max(least, self._sweep_took / share), most)
 
-    def _look_at_everything(self) -> list[list[FileChange]]:
-        """The changes of one sweep, or two: what happens while new hints are set up isn't hinted at."""
-        changes = [self._sweep()]
-        if self._survey.folders != self._hinted and self._files.now() >= self._restart_at:
+    def _look_at_everything(self, *, renew: bool, asked_for: bool = False) -> None:
+        """Sweep, and sweep again where new hints were set up: what happened meanwhile wasn't hinted at.
+
+        `renew` the hints where directories have moved: one that was made again, be it with the same inode, gives none.
+        They are renewed too where the sweep found what they should have told.
+        """
+        changes = self._sweep()
+        self._deliver(changes, [])
+        stale = renew or self._survey.folders != self._hinted or bool(changes and not asked_for)
+        if stale and self._files.now() >= self._restart_at:
             self._hint()
-            changes.append(self._sweep())
-        return changes
+            self._deliver(self._sweep(), [])
 
     def _sweep(self) -> list[FileChange]:
         self._swept_at, started = self._files.now(), time.thread_time()
