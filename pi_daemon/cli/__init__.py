@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import sys
 
+from pi_daemon.cli import fast
+
 
 def main() -> None:
     """The entry point `pi-daemon`. Ends the process with one of the codes in `pi_daemon.cli.exits`."""
-    if sys.argv[1:2] == ["connect"]:
-        from pi_daemon.cli.fast import connect
-
-        connect(sys.argv[2:])  # comes back where the command line needs to be looked at closely
+    fast.main(sys.argv[1:])
     from pi_daemon.cli.app import app
 
     app(prog_name="pi-daemon")

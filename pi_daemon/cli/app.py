@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pi_daemon.cli.fast import IDLE_MINUTES
+
 if TYPE_CHECKING:
     from pi_daemon.cli.exits import Exit
     from pi_daemon.cli.output import Output
@@ -83,9 +85,6 @@ Idle = Annotated[
     ),
 ]
 
-IDLE_MINUTES = 10
-"""Of a daemon that `connect` starts again when it is needed."""
-
 
 def _run(
     as_json: bool,
@@ -157,8 +156,8 @@ def serve(
     ] = Durability.SYNCED,
     idle: Idle = None,
     log_level: Annotated[
-        Level, typer.Option(envvar="PI_DAEMON_LOG_LEVEL", help="What goes to the log; with debug, every request.")
-    ] = Level.INFO,
+        Level | None, typer.Option(help="What goes to the log; with debug, every request. [PI_DAEMON_LOG_LEVEL]")
+    ] = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Go on in the background, and return when it listens.")
     ] = False,
@@ -180,7 +179,7 @@ def serve(
         state_dir=_absolute(state_dir),
         durability=durability.value,
         idle=60 * minutes,
-        level=log_level.value,
+        level=log_level.value if log_level is not None else None,
     )
     raise typer.Exit(serve(serving, detached=detach, as_json=json))
 
@@ -203,9 +202,9 @@ def _address(text: str | None, option: str) -> tuple[str, int] | None:
 def connect(socket: Socket = None, sessions_dir: SessionsDir = None, idle: Idle = None) -> None:
     """Join the one shared daemon over stdin and stdout, as an editor does; start it where none runs. A client stays
     connected when the daemon is replaced."""
-    from pi_daemon.cli.fast import run
+    from pi_daemon.cli import fast
 
-    run(_absolute(socket), _absolute(sessions_dir), idle)
+    fast.connect(_absolute(socket), _absolute(sessions_dir), idle)
 
 
 @app.command()
@@ -383,3 +382,43 @@ def stop(
     from pi_daemon.cli.process import stop
 
     _run(json, socket, None, lambda where, output: stop(where, output, drain=drain))
+
+
+@app.command()
+def logs(
+    count: Annotated[int, typer.Option("-n", "--lines", min=0, help="How many lines to show.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show what comes, until interrupted.")] = False,
+    socket: Socket = None,
+    state_dir: Annotated[
+        Path | None, typer.Option("--state-dir", metavar="DIR", help="As it was given to the daemon.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what the daemon has said of itself: who came, what took long, what failed. It never says what was sent."""
+    from pi_daemon.cli.logs import logs
+
+    _run(
+        json,
+        _absolute(socket),
+        None,
+        lambda where, output: logs(where, output, count=count, follow=follow, state_dir=_absolute(state_dir)),
+    )
+
+
+@app.command()
+def service(
+    install: Annotated[bool, typer.Option("--install", help="Write them where systemd looks for them.")] = False,
+    idle: Annotated[float, typer.Option("--idle", metavar="MINUTES", min=0, help="As of `serve`.")] = IDLE_MINUTES,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Print the systemd user units that start the daemon when somebody connects."""
+    from pi_daemon.cli.service import service
+
+    _run(
+        json,
+        _absolute(socket),
+        _absolute(sessions_dir),
+        lambda where, output: service(where, output, install=install, idle=idle),
+    )

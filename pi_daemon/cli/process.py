@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi_daemon_client import Unreachable
 from pi_daemon_client.types import StatusResult
@@ -15,6 +16,9 @@ from pi_daemon.cli import safe
 from pi_daemon.cli.exits import Exit, Failure
 from pi_daemon.cli.output import Output
 from pi_daemon.cli.reach import Where, running
+
+if TYPE_CHECKING:
+    from pi_daemon.transports.lock import Holder
 
 PATIENCE = 30.0
 """Seconds that a daemon may take to leave: it drains within ten."""
@@ -45,9 +49,27 @@ def _socket(where: Where) -> Path:
     return where.socket or socket_path()
 
 
-def _no_daemon(error: Unreachable) -> str:
+def _no_daemon(error: Unreachable, socket: Path) -> str:
     said = safe.line(str(error))
-    return f"{said[:1].upper()}{said[1:]}."
+    holder = _holder(socket)
+    mute = f" Process {holder.pid} serves it: end that with `kill {holder.pid}`." if holder is not None else ""
+    return f"{said[:1].upper()}{said[1:]}.{mute}"
+
+
+def _holder(socket: Path) -> Holder | None:
+    """Who serves the socket, by what it has told; None where nobody listens."""
+    from pi_daemon.transports.lock import told
+    from pi_daemon.transports.unix import answers, lock_path
+
+    return told(lock_path(socket)) if answers(socket) else None
+
+
+def versions(socket: Path) -> dict[str, str | None]:
+    """Of this program, and of the daemon that runs; that is null where none does."""
+    from pi_daemon.daemon.version import version
+
+    holder = _holder(socket)
+    return {"commandVersion": version(), "daemonVersion": holder.version if holder is not None else None}
 
 
 async def status(where: Where, output: Output) -> Exit:
@@ -55,14 +77,16 @@ async def status(where: Where, output: Output) -> Exit:
         client = await running(where)
     except Unreachable as error:
         if output.as_json:
-            output.json({"running": False, "socket": str(_socket(where)), "message": str(error)})
+            socket = _socket(where)
+            output.json({"running": False, "socket": str(socket), "message": str(error), **versions(socket)})
         else:
-            output.print(f"{_no_daemon(error)} `pi-daemon serve` starts one.")
+            output.print(f"{_no_daemon(error, _socket(where))} `pi-daemon serve` starts one.")
         return Exit.NO_DAEMON
     async with client:
         found = await client.daemon_status()
     if output.as_json:
-        output.json({"running": True, "socket": str(_socket(where)), **found})
+        told = {**versions(_socket(where)), "daemonVersion": found["version"]}
+        output.json({"running": True, "socket": str(_socket(where)), **found, **told})
     else:
         draw(output, found)
     return Exit.OK
@@ -74,12 +98,14 @@ async def stop(where: Where, output: Output, *, drain: bool) -> None:
         client = await running(where)
     except Unreachable as error:
         if output.as_json:
-            output.json({"stopped": False, "running": False, "message": str(error)})
+            told = {"message": str(error), **versions(_socket(where))}
+            output.json({"stopped": False, "running": told["daemonVersion"] is not None, **told})
         else:
-            output.print(_no_daemon(error))
+            output.print(_no_daemon(error, _socket(where)))
         return
     async with client, output.working("Waiting for the daemon to finish"):
-        pid = (await client.daemon_status())["pid"]
+        found = await client.daemon_status()
+        pid = found["pid"]
         async with _end_of(pid) as ended:
             await client.stop_daemon(drain=drain)
             try:
@@ -87,9 +113,12 @@ async def stop(where: Where, output: Output, *, drain: bool) -> None:
             except TimeoutError:
                 raise Failure(Exit.FAILED, f"The daemon (process {pid}) still runs after {PATIENCE:.0f} s.") from None
     if output.as_json:
-        output.json({"stopped": True, "running": False, "pid": pid})
+        told = {**versions(_socket(where)), "daemonVersion": found["version"]}
+        output.json({"stopped": True, "running": False, "pid": pid, **told})
     else:
         output.print(f"The daemon (process {pid}) has stopped.")
+        if len(found["clients"]) > 1:
+            output.print("Editors that were connected through `pi-daemon connect` start another one.")
 
 
 def draw(output: Output, found: StatusResult) -> None:

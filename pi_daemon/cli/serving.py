@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Serving:
-    """What was typed. `idle` in seconds, addresses as host and port."""
+    """What was typed. `idle` in seconds, addresses as host and port; `level` None: as `PI_DAEMON_LOG_LEVEL` says."""
 
-    stdio: bool
-    socket: Path | None
-    tcp: tuple[str, int] | None
-    websocket: tuple[str, int] | None
-    sessions_dir: Path | None
-    state_dir: Path | None
-    durability: Literal["written", "synced"]
-    idle: float
-    level: str
+    stdio: bool = False
+    socket: Path | None = None
+    tcp: tuple[str, int] | None = None
+    websocket: tuple[str, int] | None = None
+    sessions_dir: Path | None = None
+    state_dir: Path | None = None
+    durability: Literal["written", "synced"] = "synced"
+    idle: float = 0
+    level: str | None = None
 
 
 def serve(serving: Serving, *, detached: bool, as_json: bool) -> int:
@@ -75,7 +75,8 @@ def _run(serving: Serving, report: Report | None) -> None:
         if report is not None:
             report.send({"pid": os.getpid(), "version": daemon.shared.version, "transports": daemon.shared.transports})
 
-    run(config, level=serving.level, detached=report is not None, ready=ready)
+    level = serving.level or os.environ.get("PI_DAEMON_LOG_LEVEL") or "info"
+    run(config, level=level, detached=report is not None, ready=ready)
 
 
 def _tell(told: dict[str, Any], as_json: bool) -> int:

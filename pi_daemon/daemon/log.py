@@ -26,6 +26,8 @@ LOG_BYTES = 4 * 1024 * 1024
 LOG_FILES = 3
 """Files kept beside the one that is written."""
 
+LEVELS = ("warning", "info", "debug")
+
 _EVENT_CHARACTERS = 300
 
 _FRAMES = 12
@@ -51,7 +53,7 @@ def start(file: Path | None, level: str, *, stderr: bool) -> None:
         if level != "debug":
             text.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == "pi_daemon")
     logging.basicConfig(level=logging.WARNING, handlers=handlers, force=True)
-    logging.getLogger("pi_daemon").setLevel(level.upper())
+    logging.getLogger("pi_daemon").setLevel(level.upper() if level in LEVELS else logging.INFO)
 
 
 class LogFile(RotatingFileHandler):

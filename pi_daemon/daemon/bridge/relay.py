@@ -23,6 +23,9 @@ GREETING_SECONDS = 20.0
 """How long a daemon may take to answer `initialize`. It does nothing long before; one that systemd starts takes half a
 second until it listens."""
 
+FAREWELL_SECONDS = 5.0
+"""How long it may take to close the connection after `exit`."""
+
 SETTLED_SECONDS = 2.0
 """A daemon that has lived for so long didn't die of what it was sent first."""
 
@@ -58,7 +61,7 @@ class Relay:
         self._daemon: socket.socket | None = None
         self._client_ended = False
         self._half_closed = False
-        self._greeting_until: float | None = None
+        self._until: float | None = None
         self._to_client = _Pending()
         self._to_daemon = _Pending()
         self._since = 0.0
@@ -83,9 +86,9 @@ class Relay:
         return self._bridge.shut_down
 
     def _done(self) -> bool:
-        if self._bridge.stage is Stage.OVER:
-            return self._daemon is None or not self._to_daemon
-        return self._client_ended and self._daemon is None and not self._bridge.unanswered
+        """When the client has left, the daemon closes too, after what it has still to say."""
+        over = self._bridge.stage is Stage.OVER or (self._client_ended and not self._bridge.unanswered)
+        return over and self._daemon is None
 
     # -- the daemon's side
 
@@ -181,7 +184,10 @@ class Relay:
             number = self._daemon.fileno()
             poll.register(number, wanted)
         ready = dict(poll.poll(self._patience()))
-        if not ready and self._greeting_until is not None:
+        if not ready and self._until is not None:
+            if self._bridge.stage is Stage.OVER:
+                self._lose()
+                return
             raise NotResponding("The daemon does not answer: end it with `pi-daemon stop` or `kill`.")
         if self._target in ready:
             self._write_client()
@@ -200,12 +206,13 @@ class Relay:
 
     def _patience(self) -> float | None:
         """In milliseconds; None: for ever."""
-        if not self._bridge.needs_greeting:
-            self._greeting_until = None
+        over = self._bridge.stage is Stage.OVER
+        if not over and not self._bridge.needs_greeting:
+            self._until = None
             return None
-        if self._greeting_until is None:
-            self._greeting_until = time.monotonic() + GREETING_SECONDS
-        return max(0.0, self._greeting_until - time.monotonic()) * 1e3
+        if self._until is None:
+            self._until = time.monotonic() + (FAREWELL_SECONDS if over else GREETING_SECONDS)
+        return max(0.0, self._until - time.monotonic()) * 1e3
 
     def _write_client(self) -> None:
         try:

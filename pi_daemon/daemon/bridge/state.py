@@ -180,8 +180,14 @@ class Bridge:
 
     def _answered(self, id: bytes) -> None:
         self._forget(self._in_flight, id)
-        if self._shutting is not None and self._shutting not in self._in_flight and self.stage is Stage.OPEN:
-            self.stage, self.shut_down = Stage.SHUT, True
+        if self._shutting is not None and self._shutting not in self._in_flight:
+            self._end()
+
+    def _end(self) -> None:
+        """The client has shut down, and may still say exit."""
+        self.shut_down = True
+        if self.stage is Stage.OPEN:
+            self.stage = Stage.SHUT
 
     def _check_greeting(self, envelope: codec.Envelope) -> None:
         if self.stage is not Stage.GREETING or self._greeting is None or isinstance(envelope.id, UnsetType):
@@ -243,6 +249,7 @@ class Bridge:
         for key, id in list(self._in_flight.items()):
             if key == self._shutting:
                 self.to_client.append(codec.result(id, None))
+                self._end()
             elif self.stage is Stage.GREETING and self._greeting is not None and key == self._greeting[0]:
                 continue  # sent again to the next one
             else:
@@ -253,10 +260,7 @@ class Bridge:
             self.to_client.append(codec.notification("$/cancelRequest", {"id": Raw(id)}))
         self._asked.clear()
         if self.stage is Stage.OPEN:
-            if self._shutting is None:
-                self.stage = Stage.RETURNING
-            else:
-                self.stage, self.shut_down = Stage.SHUT, True
+            self.stage = Stage.RETURNING
         self._shutting = None
 
     def give_up(self, error: ErrorObject) -> None:
