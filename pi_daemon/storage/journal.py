@@ -107,6 +107,11 @@ class FileLog:
         return self._persisted
 
     @property
+    def size(self) -> int:
+        file = self._file
+        return file.tail.size if file is not None else 0
+
+    @property
     def held(self) -> bool:
         return self._lease.held
 

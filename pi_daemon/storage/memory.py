@@ -60,6 +60,10 @@ class MemoryLog:
         return Written([IN_MEMORY] * len(lines), "memory")
 
     @property
+    def size(self) -> int:
+        return 0
+
+    @property
     def held(self) -> bool:
         return False
 

@@ -128,6 +128,10 @@ class SessionLog(Protocol):
     def persisted(self) -> bool:
         """False while the lines are in memory alone."""
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file as far as it is known; 0 while the lines are in memory alone."""
+
     async def append(self, lines: Sequence[bytes], *, synced: bool, persist: bool) -> Written:
         """Append `lines` (no newline in them) as one batch.
 
