@@ -13,7 +13,6 @@ import sys
 import time
 from pathlib import Path
 
-from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.files import FileRepository
 from pi_daemon.storage.layout import find_layout
 from tests.benchmarks.processes import memory
@@ -26,12 +25,11 @@ async def measure(file: Path) -> dict[str, float]:
     before = memory(os.getpid())
     began = time.perf_counter()
     loaded, log = await repository.open(await repository.ref(str(file)))
-    tree = SessionTree(loaded.heads)
     seconds = time.perf_counter() - began
     after = memory(os.getpid())
     await log.close()
     highest = memory(os.getpid(), "VmHWM")
-    return {"seconds": seconds, "before": before, "after": after, "highest": highest, "entries": len(tree)}
+    return {"seconds": seconds, "before": before, "after": after, "highest": highest, "entries": len(loaded.tree)}
 
 
 if __name__ == "__main__":
