@@ -12,7 +12,8 @@ from pi_daemon.storage.layout import Layout
 from pi_daemon.storage.system import Files
 from pi_daemon.storage.watch import Watcher
 
-TIDY_SECONDS = 60.0
+UNSEEN_SECONDS = 5.0
+"""How often sessions look whether what they wrote stayed in their files, and what is idle is let go."""
 
 
 class Following:
@@ -44,5 +45,6 @@ class Following:
 
     async def _tidy(self) -> None:
         while True:
-            await asyncio.sleep(TIDY_SECONDS)
+            await asyncio.sleep(UNSEEN_SECONDS)
+            self._hub.look_for_unseen()
             await self._hub.tidy()

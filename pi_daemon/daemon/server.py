@@ -38,6 +38,7 @@ from pi_daemon.rpc.limits import Limits
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.storage.files import FileRepository
 from pi_daemon.storage.layout import find_layout
+from pi_daemon.storage.leaves import Leaves
 from pi_daemon.storage.memory import MemoryRepository
 from pi_daemon.transports.lock import Holder
 from pi_daemon.transports.server import AlreadyServed, CannotListen, Server
@@ -101,6 +102,7 @@ class Daemon:
             FileRepository(layout, self.state, contact=str(config.unix) if config.unix is not None else None),
             MemoryRepository(),
             defaults=SessionOptions(durability=config.durability),
+            leaves=Leaves(self.state / "leaves"),
         )
         self.shared = Shared(
             self.hub,

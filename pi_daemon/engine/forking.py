@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.operations import MoveLeaf
 from pi_daemon.session.errors import EntryNotFound
 from pi_daemon.session.fork import fork_lines
 from pi_daemon.session.head import Header
@@ -39,7 +40,7 @@ async def fork(
     )
     if tree and source.log.persisted:
         made = await hub.copy(source, header)
-        made.leaf_id = entry_id
+        await made.perform(MoveLeaf(None, entry_id))
         return made
     heads = source.tree.entries if tree else source.tree.path(entry_id)
     stored = await source.lines(heads)
@@ -48,7 +49,7 @@ async def fork(
     persist = mode if mode in ("never", "firstMessage") else "firstAssistant"
     made = await hub.create(header, lines, heads, persist=persist, options=source.options)
     if tree:
-        made.leaf_id = entry_id
+        await made.perform(MoveLeaf(None, entry_id))
     return made
 
 

@@ -22,7 +22,7 @@ from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.persistence import Persistence
 from pi_daemon.session.errors import AmbiguousSession, Busy, PiDaemonError, SessionExists, SessionNotFound
 from pi_daemon.session.head import Head, Header
-from pi_daemon.storage.protocols import Loaded, RepairReport, Repository, SessionLog, SessionRef
+from pi_daemon.storage.protocols import LeafMemory, Loaded, MovedLeaf, RepairReport, Repository, SessionLog, SessionRef
 
 IDLE_SESSIONS = 32
 """Loaded but unused sessions that are kept: enough for a panel that flips through a project, at some tens of MB
@@ -42,12 +42,14 @@ class Hub:
         memory: Repository,
         environment: Environment | None = None,
         defaults: SessionOptions | None = None,
+        leaves: LeafMemory | None = None,
     ) -> None:
         self.files = files
         self.memory = memory
         self.environment = environment or Environment()
         self.defaults = defaults or SessionOptions()
         self.contexts = KeptContexts()
+        self.leaves = leaves
         self.opened: Callable[[Iterable[str]], None] = lambda locations: None
         """Called with the locations of all loaded sessions whenever one more is loaded, or one less."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -109,7 +111,8 @@ class Hub:
             session = self._open.get(ref.location)
             if session is None:
                 loaded, log = await self.files.open(ref, recover=recover)
-                session = self._start(loaded, log, persist="immediate")
+                moved = await self.leaves.recall(ref.location, log.size) if self.leaves is not None else None
+                session = self._start(loaded, log, persist="immediate", moved=moved)
                 self._rest(session)
             else:
                 await session.look()
@@ -140,12 +143,28 @@ class Hub:
         return self._start(loaded, log, persist="immediate", options=source.options)
 
     def _start(
-        self, loaded: Loaded, log: SessionLog, *, persist: str, options: SessionOptions | None = None
+        self,
+        loaded: Loaded,
+        log: SessionLog,
+        *,
+        persist: str,
+        options: SessionOptions | None = None,
+        moved: MovedLeaf | None = None,
     ) -> LiveSession:
         async def reopen() -> tuple[Loaded, SessionLog]:
             return await self.files.open(loaded.ref)
 
-        session = LiveSession(loaded, log, self.environment, reopen, persist=persist, options=options or self.defaults)
+        session = LiveSession(
+            loaded,
+            log,
+            self.environment,
+            reopen,
+            persist=persist,
+            options=options or self.defaults,
+            contexts=self.contexts,
+            leaves=self.leaves,
+            moved=moved,
+        )
         self._open[loaded.ref.location] = session
         self.opened(self._open)
         return session
@@ -191,6 +210,10 @@ class Hub:
             session = self._open.get(path)
             if session is not None:
                 self._spawn(self._follow(session))
+
+    def look_for_unseen(self) -> None:
+        """Sessions look whether what they wrote is in their files; to be called every few seconds."""
+        self.files_changed([location for location, session in self._open.items() if session.log.unseen])
 
     async def _follow(self, session: LiveSession) -> None:
         await session.look()

@@ -39,7 +39,7 @@ from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, Ses
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
 from pi_daemon.session.view import preview, preview_of
-from pi_daemon.storage.protocols import Loaded, Owner, SessionLog, Written
+from pi_daemon.storage.protocols import Foreign, LeafMemory, Loaded, MovedLeaf, Owner, SessionLog, Written
 
 logger = logging.getLogger(__name__)
 
@@ -63,9 +63,12 @@ class LiveSession:
         persist: str = "immediate",
         options: SessionOptions | None = None,
         contexts: KeptContexts | None = None,
+        leaves: LeafMemory | None = None,
+        moved: MovedLeaf | None = None,
     ) -> None:
         self.environment = environment
         self.contexts = contexts or KeptContexts()
+        self._leaves = leaves
         self.options = options or SessionOptions()
         self.subscribers: dict[str, Subscriber] = {}
         self.readers: set[str] = set()
@@ -79,16 +82,17 @@ class LiveSession:
         self._look_wanted = False
         self._writer: asyncio.Task[None] | None = None
         self._closing = False
-        self._adopt(loaded, log)
+        self._adopt(loaded, log, moved)
 
-    def _adopt(self, loaded: Loaded, log: SessionLog) -> None:
+    def _adopt(self, loaded: Loaded, log: SessionLog, moved: MovedLeaf | None = None) -> None:
         self.header = loaded.header
         self.log = log
         self.damage = list(loaded.damage)
         self.read_only = loaded.read_only
         self.gone = False
         self.tree = loaded.tree
-        self.leaf_id: str | None = self.tree.last_id
+        known = moved is not None and (moved.leaf_id is None or moved.leaf_id in self.tree)
+        self.leaf_id = moved.leaf_id if moved is not None and known else self.tree.last_id
         self.instance_id = self.environment.instance_id()
         self.revision = 0
         self.history = History(0)
@@ -205,6 +209,9 @@ class LiveSession:
             except PiDaemonError as error:
                 await self._refuse(accepted, error)
                 return
+        elif self._leaves is not None and self.log.persisted and staging.leaf_id != self.leaf_id:
+            with contextlib.suppress(PiDaemonError):
+                await self._leaves.remember(self.log.ref.location, staging.leaf_id, self.log.size)
         await self._commit(accepted, staging, written)
 
     async def _run_with_lease(self, accepted: Sequence[Operation]) -> None:
@@ -297,7 +304,7 @@ class LiveSession:
         with contextlib.suppress(PiDaemonError):
             found = await self.log.look()
             if found.replaced:
-                await self._replace()
+                await self._replace(found)
             else:
                 await self._take_foreign(found.heads, found.damage)
 
@@ -320,18 +327,19 @@ class LiveSession:
             self.damage.extend(damage)
             self._publish([Damaged(list(damage))], None)
 
-    async def _replace(self) -> None:
-        """The file isn't the one we knew: load it as a new instance, whose revisions begin anew."""
+    async def _replace(self, found: Foreign) -> None:
+        """The file isn't the one we knew: load it as a new instance, whose revisions begin anew. What we had written
+        and isn't in it is told."""
         try:
             loaded, log = await self._reopen()
         except SessionNotFound:
             if not self.gone:
                 self.gone = True
-                self._publish([Deleted(None)], None)
+                self._publish([Deleted(None), *_losses(found)], None)
             return
         await self.log.close()
         self._adopt(loaded, log)
-        self._publish([Replaced("the file was rewritten or replaced")], None)
+        self._publish([Replaced("the file was rewritten or replaced"), *_losses(found)], None)
 
     # -- telling
 
@@ -369,3 +377,11 @@ class LiveSession:
         self._closing = True
         await self.settled()
         await self.log.close()
+
+
+def _losses(found: Foreign) -> list[Event]:
+    if not found.lost:
+        return []
+    where = f"; their lines are kept in {found.kept_at}" if found.kept_at is not None else ""
+    words = f"another process rewrote the file without {len(found.lost)} entries that were written to it{where}"
+    return [Damaged([Damage("lost", words, entry_ids=found.lost)], found.lost)]

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
+from pi_daemon.storage.protocols import MovedLeaf
 from pi_daemon.storage.publish import staging_path, write_new
 from pi_daemon.storage.system import READ, Files, make_folder, telling
 from pi_daemon.storage.threads import in_thread
@@ -28,14 +28,6 @@ MOST_LEAVES = 1000
 
 LEAF_BYTES = 64 * 1024
 """More than any of these files has: a path has at most 4 KB."""
-
-
-class MovedLeaf(Struct, frozen=True):
-    """`leaf_id` None is a leaf too: before the first entry. `size` is the session file's, in bytes."""
-
-    location: str
-    leaf_id: str | None
-    size: int
 
 
 class Leaves:

@@ -117,6 +117,14 @@ Progress = Callable[[int, int], None]
 """Called with (done, total) from the loop's thread."""
 
 
+class MovedLeaf(Struct, frozen=True):
+    """`leaf_id` None is a leaf too: before the first entry. `size` is the session file's, in bytes."""
+
+    location: str
+    leaf_id: str | None
+    size: int
+
+
 class SessionLog(Protocol):
     """The append-only lines of one session. One owner calls it; calls are not made concurrently,
     but for `read`."""
@@ -199,3 +207,13 @@ class Repository(Protocol):
     async def check(self, path: str) -> CheckReport: ...
 
     async def repair(self, path: str) -> RepairReport: ...
+
+
+class LeafMemory(Protocol):
+    """Where leaves are remembered that were moved and not yet appended to."""
+
+    async def remember(self, location: str, leaf_id: str | None, size: int) -> None:
+        """`size`: of the session's file; once it is another, this counts no more. Raises StorageFailed."""
+
+    async def recall(self, location: str, size: int) -> MovedLeaf | None:
+        """None where no leaf was moved, or the file's size is another by now."""

@@ -22,6 +22,7 @@ from pi_daemon.session.draft import Draft, parse_draft
 from pi_daemon.session.head import Header
 from pi_daemon.storage.files import FileRepository
 from pi_daemon.storage.layout import Layout
+from pi_daemon.storage.leaves import Leaves
 from pi_daemon.storage.memory import MemoryRepository
 
 
@@ -83,7 +84,7 @@ class World:
     async def hub(self, durability: str = "written") -> AsyncIterator[Hub]:
         files = FileRepository(Layout(self.sessions, flat=True), self.path / "state")
         defaults = SessionOptions(durability=durability)  # type: ignore[arg-type]
-        hub = Hub(files, MemoryRepository(), self.environment, defaults)
+        hub = Hub(files, MemoryRepository(), self.environment, defaults, Leaves(self.path / "state" / "leaves"))
         try:
             yield hub
         finally:

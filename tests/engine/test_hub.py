@@ -234,7 +234,7 @@ def test_a_file_that_is_replaced_is_a_new_instance(world: World) -> None:
             aside.rename(made.path)
             hub.files_changed([made.path])
             await made.settled()
-            assert listener.told == ["Replaced"]
+            assert listener.told == ["Replaced", "Damaged"]
             assert made.instance_id != before
             assert (made.revision, made.leaf_id) == (1, "u1")
             await append(made, user(id="u3"))
@@ -316,5 +316,54 @@ def test_two_daemons_take_turns_at_a_session(world: World) -> None:
                 await mine.take_writer(ALICE)
             await mine.look()
             assert mine.leaf_id == "u2"
+
+    asyncio.run(main())
+
+
+def test_a_moved_leaf_survives_a_restart(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            await append(made, user(id="u1"), user(id="u2"))
+            await made.perform(MoveLeaf(ALICE, "u1"))
+        async with world.hub() as hub:
+            again = await hub.open(await hub.find(made.session_id))
+            assert again.leaf_id == "u1"
+            await again.perform(MoveLeaf(ALICE, None))
+        async with world.hub() as hub:
+            again = await hub.open(await hub.find(made.session_id))
+            assert again.leaf_id is None
+            await append(again, user(id="u3"))
+        async with world.hub() as hub:
+            again = await hub.open(await hub.find(made.session_id))
+            assert again.leaf_id == "u3"
+            await again.perform(MoveLeaf(ALICE, "u1"))
+        with open(again.log.ref.location, "ab") as file:
+            file.write(line("x1", "u2"))
+        async with world.hub() as hub:
+            again = await hub.open(await hub.find(made.session_id))
+            assert again.leaf_id == "x1"
+
+    asyncio.run(main())
+
+
+def test_what_a_rewrite_loses_is_told_and_kept(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            await append(made, user(id="u1"))
+            assert made.path is not None
+            stale = Path(made.path).read_bytes()
+            await append(made, user("precious", id="u2"))
+            listener = Listener()
+            hub.subscribe(made, "bob", listener)
+            Path(made.path).write_bytes(stale)
+            hub.files_changed([made.path])
+            await hub.settled()
+            assert listener.told == ["Replaced", "Damaged"]
+            damaged = listener.changes[0].events[1]
+            assert damaged.lost == ["u2"]  # type: ignore[union-attr]
+            kept = [path.read_bytes() for path in (world.path / "state").rglob("*") if path.is_file()]
+            assert any(b"precious" in content for content in kept)
 
     asyncio.run(main())
