@@ -21,6 +21,9 @@ from .errors import ClientClosed, ClientError, ConnectionLost, NotConnected, Ser
 _ATTEMPTS = 5
 """How often a request with `retry` is sent. A daemon that dies at it each time is not helped by a sixth."""
 
+_FIRST_LOOK = 0.5
+"""Seconds, doubled with each attempt, until a request that a leaving daemon refused is sent again."""
+
 _PASSING = ("shuttingDown", "overloaded")
 """Reasons for which a daemon may refuse a greeting that another one, or the same one later, will take."""
 
@@ -135,6 +138,11 @@ class AsyncClient(Methods):
                 watch.close()
                 if attempt == _ATTEMPTS:
                     raise
+            except ServerError as error:
+                watch.close()
+                if attempt == _ATTEMPTS or error.reason != "shuttingDown":
+                    raise
+                await _gone(connection, attempt)
             except BaseException:
                 watch.close()
                 raise
@@ -159,9 +167,10 @@ class AsyncClient(Methods):
                     raise
                 await connection.ended.wait()
             except ServerError as error:
-                if attempt == _ATTEMPTS or not retry or error.reason != "shuttingDown":
+                harmless = retry or error.data.get("applied") is False
+                if attempt == _ATTEMPTS or not harmless or error.reason != "shuttingDown":
                     raise
-                await connection.ended.wait()
+                await _gone(connection, attempt)
             else:
                 self._answered(connection, method, params or {}, result)
                 return result
@@ -216,6 +225,9 @@ class AsyncClient(Methods):
             for watch in self._watches:
                 watch.hold()
             self._tell_connection(False)
+            if await self._inherit(connection):
+                self._tell_connection(True)
+                continue
             if self._reconnect is None:
                 self._fail(ConnectionLost(connection.lost_because or "the connection ended"))
                 return
@@ -229,6 +241,19 @@ class AsyncClient(Methods):
                 self._fail(error)
                 return
             self._tell_connection(True)
+
+    async def _inherit(self, connection: Connection) -> bool:
+        """Go on with another daemon on the same wire, where `pi-daemon connect` holds it."""
+        while (heir := connection.heir) is not None and connection.replaced_by is not None:
+            assert self._server is not None
+            self._server = _replaced(self._server, connection.replaced_by)
+            try:
+                await self._adopt(heir)
+            except ConnectionLost:
+                connection = heir  # which may have an heir already
+            else:
+                return True
+        return False
 
     def _tell_connection(self, connected: bool) -> None:
         for listener in self._connection_listeners:
@@ -315,3 +340,21 @@ class AsyncClient(Methods):
             return  # somebody came after all
         with contextlib.suppress(ClientError):
             await connection.request("session/unsubscribe", {"sessionId": session_id})
+
+
+async def _gone(connection: Connection, attempt: int) -> None:
+    """Wait until a daemon that is going away has gone, or for a while: it may finish something first, and it may have
+    been the session alone that was closed."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_FIRST_LOOK * 2**attempt):
+            await connection.ended.wait()
+
+
+def _replaced(server: t.InitializeResult, told: t.DaemonReplaced) -> t.InitializeResult:
+    """The same with another daemon's names."""
+    ours = server["capabilities"]["experimental"]["piDaemon"]
+    renamed: t.PiDaemonCapabilities = {**ours, "daemonId": told["daemonId"], "clientId": told["clientId"]}
+    return {
+        "capabilities": {"experimental": {"piDaemon": renamed}},
+        "serverInfo": {**server["serverInfo"], "version": told["version"]},
+    }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from . import _json
+from . import _types as t
 from ._wires import Endpoint, Wire
 from .errors import ConnectionLost, ServerError, Unreachable
 
@@ -27,7 +28,8 @@ _tokens = itertools.count(1)
 
 
 class Connection:
-    """Lives from `open` until its wire is gone; never comes back. `lost_because` is None while it lives."""
+    """Lives from `open` until its wire is gone, or leads to another daemon; never comes back. `lost_because` is None
+    while it lives. In the second case `heir` goes on with the wire, and with what was sent meanwhile."""
 
     def __init__(self, notify: Callable[[Connection, str, dict[str, Any]], None]) -> None:
         self._notify = notify
@@ -37,6 +39,9 @@ class Connection:
         self._wire: Wire | None = None
         self.lost_because: str | None = None
         self.ended = asyncio.Event()
+        self.heir: Connection | None = None
+        self.replaced_by: t.DaemonReplaced | None = None
+        """What `pi-daemon connect` said of the heir's daemon."""
 
     async def open(self, endpoint: Endpoint, name: str, token: str | None) -> Any:
         """Connects and initializes; returns the InitializeResult.
@@ -147,8 +152,9 @@ class Connection:
         if self.lost_because is not None:
             return
         self.lost_because = why
-        pending, self._pending = self._pending, {}
-        for future in pending.values():
+        pending = list(self._pending.values())
+        self._pending.clear()
+        for future in pending:
             if not future.done():
                 future.set_exception(ConnectionLost(why))
                 future.exception()  # whoever awaits it is told; nobody does after a cancel
@@ -172,7 +178,18 @@ class Connection:
                 asyncio.get_running_loop().call_soon(callback, params.get("value") or {})
                 return
         self._notify(self, method, params)
+        if method == "daemon/replaced" and self._wire is not None:
+            self._bequeath(self._wire, cast(t.DaemonReplaced, params))
+
+    def _bequeath(self, wire: Wire, told: t.DaemonReplaced) -> None:
+        """What was in flight at the old daemon has been answered; what is pending now waits for the new one."""
+        heir = Connection(self._notify)
+        heir._wire, heir._ids, heir._pending, heir._progress = wire, self._ids, self._pending, self._progress
+        wire.receiver = heir
+        self.heir, self.replaced_by = heir, told
+        self.lost_because = "the daemon was replaced"
+        self.ended.set()
 
     def _send(self, message: dict[str, Any]) -> None:
-        if self._wire is not None and self.lost_because is None:
+        if self._wire is not None:
             self._wire.send(_json.dumps(message))

@@ -33,7 +33,7 @@ class Wire:
     """What socket and child have in common: framing, one end, and waiting while the other side is slow."""
 
     def __init__(self, receiver: Receiver) -> None:
-        self._receiver = receiver
+        self.receiver = receiver
         self._frames = FrameReader()
         self._writable = asyncio.Event()
         self._writable.set()
@@ -56,7 +56,7 @@ class Wire:
             return
         try:
             for body in self._frames.feed(data):
-                self._receiver.received(body)
+                self.receiver.received(body)
         except FramingError as error:
             self._end(f"the daemon does not speak the protocol: {error}")
             self.abort()
@@ -65,7 +65,7 @@ class Wire:
         if not self.gone.is_set():
             self.gone.set()
             self._writable.set()
-            self._receiver.lost(why)
+            self.receiver.lost(why)
 
     def pause_writing(self) -> None:
         self._writable.clear()

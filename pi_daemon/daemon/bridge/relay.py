@@ -79,10 +79,12 @@ class Relay:
                     self._flush()
                     self._connect()
                 self._turn()
+            self._flush()
         except PiDaemonError as failure:
             self._give_up(failure)
             raise
-        self._flush()
+        finally:
+            self._leave()
         return self._bridge.shut_down
 
     def _done(self) -> bool:
@@ -117,6 +119,11 @@ class Relay:
             self._short_lives = 0 if settled else self._short_lives + 1
         self._bridge.lost()
         self._collect()
+
+    def _leave(self) -> None:
+        if self._daemon is not None:
+            self._daemon.close()
+            self._daemon = None
 
     def _read_daemon(self) -> None:
         assert self._daemon is not None
@@ -235,9 +242,7 @@ class Relay:
 
     def _give_up(self, failure: PiDaemonError) -> None:
         """Tell the client why: it is told by the answers to what it asked, so wait for a question."""
-        if self._daemon is not None:
-            self._daemon.close()
-            self._daemon = None
+        self._leave()
         self._bridge.give_up(error_of(failure))
         while not self._bridge.refusals and not self._client_ended and self._bridge.stage is not Stage.OVER:
             _wait_for(self._source, select.POLLIN)
