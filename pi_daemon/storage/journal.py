@@ -234,7 +234,7 @@ class FileLog:
                     if written is not None:
                         return written
             except Replaced:
-                self._lease.release(self._opened().fd)
+                self._let_go()
                 raise
         raise StorageFailed(f"other processes keep writing to {self._path.name}; try again", errno="EBUSY")
 
@@ -309,12 +309,18 @@ class FileLog:
         try:
             file.stat()
         except Replaced:
-            self._lease.release(file.fd)
+            self._let_go()
             raise
 
     def _release(self) -> None:
-        with self._writing:
+        with self._writing, telling(f"let others write to {self._path.name}"):
             if self._file is not None:
+                self._lease.release(self._file.fd)
+
+    def _let_go(self) -> None:
+        """Of a file that we shall not write to any more. The lease ends with the descriptor at the latest."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
                 self._lease.release(self._file.fd)
 
     def _owner(self) -> Owner | None:
@@ -328,8 +334,7 @@ class FileLog:
             try:
                 self._catch_up(self._opened())
             except Replaced:
-                if self._file is not None:
-                    self._lease.release(self._file.fd)
+                self._let_go()
                 if not self._loss:
                     lost, kept_at = self._own.lost()
                     loss = Foreign(replaced=True, lost=lost, kept_at=kept_at)
@@ -381,7 +386,7 @@ class FileLog:
                 self._unwritten = None
             if self._file is not None:
                 self._part(self._file)
-                self._lease.release(self._file.fd)
+                self._let_go()
                 self._files.close(self._file.fd)
                 self._file = None
 
@@ -396,7 +401,7 @@ class FileLog:
             except (OSError, StorageFailed):
                 return
             if not there:
-                self._own.lost()
+                self._own.lost(last=True)
 
     def _opened(self) -> Follower:
         if self._file is None:

@@ -128,14 +128,14 @@ class Lease:
             self._notes.remove(old)
 
     def release(self, fd: int) -> None:
-        """Give up the lease, if it is held, on the file behind `fd`."""
+        """Give up the lease, if it is held, on the file behind `fd`. Raises OSError, and it is held yet."""
         if self._holds is None:
             return
         # Under the lock, so the next one's note isn't removed.
         self._notes.remove(self._holds)
+        self._files.unlock(fd)
         _held.discard(self._holds)
         self._holds = self._owner = None
-        self._files.unlock(fd)
 
     def owner(self, state: os.stat_result) -> Owner | None:
         """Who holds the file, as far as it is known."""
@@ -154,7 +154,8 @@ def holding(files: Files, notes: Notes, path: Path, fd: int) -> Iterator[None]:
     try:
         yield
     finally:
-        lease.release(fd)
+        with contextlib.suppress(OSError):  # it ends with the descriptor
+            lease.release(fd)
 
 
 def held_elsewhere(files: Files, notes: Notes, path: Path, fd: int) -> None:

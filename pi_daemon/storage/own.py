@@ -80,17 +80,20 @@ class OwnLines:
             self._size -= len(batch.data)
         return True
 
-    def lost(self) -> tuple[list[str], str | None]:
-        """The entries of ours that the file at the path hasn't, by their ids, and the file in which they are kept;
-        it is another file by now, or was written anew. Where there is none, that was a deletion: nothing is lost yet.
+    def lost(self, *, last: bool = False) -> tuple[list[str], str | None]:
+        """The entries of ours that the file at the path hasn't, by their ids, and the file in which they are kept.
 
-        A file that can't be read has none of them; what can't be kept has no path. Raises nothing.
+        That file was written anew, or is another by now. Where there is none, that was a deletion, and where it can't
+        be read, nobody knows: nothing is lost yet, but for the `last` time that is asked. What can't be kept has no
+        path. Raises nothing.
         """
         try:
             present = self._present()
         except FileNotFoundError:
             return [], None
         except OSError:
+            if not last:
+                return [], None
             present = set()
         lines = {head.id: line for head, line in self._entries() if head.id not in present}
         self._batches.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,16 +90,19 @@ class FaultyFiles(Files):
     """The operating system, until told otherwise.
 
     `fail[name]` is a list of what the next calls of that name do: None goes on, an errno fails, a negative number -n
-    takes n bytes of a write. `fail_at` fails the call with that number, of all calls from 0, with `errno`, and with
-    `lasting` every one after it. `before[name]` are functions that run before the next calls of that name: what other
-    processes do in between. Each question for the time takes a millisecond, and `sleep` what it says.
+    takes n bytes of a write. `fail_at` fails the call with that number, of all calls from 0 or of those of `fail_kind`,
+    with `errno`, which may be such a number too, and with `lasting` every one after it. `before[name]` are functions
+    that run before the next calls of that name: what other processes do in between. Each question for the time takes a
+    millisecond, and `sleep` what it says.
     """
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+        self.counts: Counter[str] = Counter()
         self.fail: dict[str, list[int | None]] = {}
         self.before: dict[str, list[Any]] = {}
         self.fail_at = -1
+        self.fail_kind: str | None = None
         self.lasting = False
         self.errno = 5
         self.time = 1000.0
@@ -107,13 +111,15 @@ class FaultyFiles(Files):
     def _call(self, name: str) -> int:
         """Raises the error that is due; or how many bytes a write may take, 0 for all."""
         self.calls.append(name)
-        number = len(self.calls) - 1
+        number = len(self.calls) - 1 if self.fail_kind is None else self.counts[name]
+        self.counts[name] += 1
         if self.before.get(name):
             action = self.before[name].pop(0)
             if action is not None:
                 action()
         due = self.fail[name].pop(0) if self.fail.get(name) else None
-        if self.fail_at >= 0 and (number == self.fail_at or (self.lasting and number >= self.fail_at)):
+        meant = self.fail_kind in (None, name)
+        if meant and self.fail_at >= 0 and (number == self.fail_at or (self.lasting and number >= self.fail_at)):
             due = self.errno
         if due is not None and due > 0:
             raise OSError(due, os.strerror(due))
@@ -186,6 +192,14 @@ class FaultyFiles(Files):
     def lock(self, fd: int) -> bool:
         self._call("lock")
         return super().lock(fd)
+
+    def unlock(self, fd: int) -> None:
+        self._call("unlock")
+        super().unlock(fd)
+
+    def trash(self, path: Path) -> None:
+        self._call("trash")
+        super().trash(path)
 
     def now(self) -> float:
         self.time += 0.001

@@ -173,10 +173,19 @@ async def test_a_file_that_cannot_be_read_or_kept(place: Place) -> None:
     path, log = await opened(place, files)
     await log.append([B], synced=False, persist=True)
     path.write_bytes(HEADER + b"\n")
-    files.fail["open"] = [errno.EIO, errno.ENOSPC]
+    files.fail["open"] = [errno.EIO, None, errno.ENOSPC]
+    found = await log.look()
+    assert (found.replaced, found.lost) == (True, [])
+    assert log.unseen
     found = await log.look()
     assert (found.lost, found.kept_at) == (["b"], None)
     await log.close()
+    path, log = await opened(place, files)
+    await log.append([B], synced=False, persist=True)
+    path.write_bytes(HEADER + b"\n")
+    files.fail["open"] = [errno.EIO]
+    await log.close()
+    assert kept(place) == [B + b"\n"]
     path, log = await opened(place, files)
     await log.append([B], synced=False, persist=True)
     files.time += own.SEEN_SECONDS
