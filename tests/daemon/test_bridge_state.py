@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from test_bridge_relay import greeting
 
 from pi_daemon.daemon.bridge.state import Bridge, Stage
@@ -58,7 +58,14 @@ class ClientAndDaemons(RuleBasedStateMachine):
                 self.questions.remove(message["id"])
         self.bridge.to_daemon.clear()
 
-    @rule(method=st.sampled_from([*METHODS, "initialize", "shutdown"]), again=st.booleans())
+    @initialize(done=st.sampled_from([True, True, True, False]))
+    def introduce(self, done: bool) -> None:
+        if done:
+            self.request("initialize", again=False)
+            self.answer(fails=False, place=0, compact=True)
+            self.notify("initialized")
+
+    @rule(method=st.sampled_from([*METHODS, *METHODS, "initialize", "shutdown"]), again=st.booleans())
     def request(self, method: str, again: bool) -> None:
         if again and self.waits and self.bridge.stage is not Stage.SHUT:
             id = self.waits[-1]  # one that is in flight: refused at once, without an answer to the first
