@@ -19,8 +19,6 @@ export interface PiDaemonInitialize {
   protocolVersion?: number;
   /** the daemon's token. TCP and WebSocket want it. */
   token?: string;
-  /** offers to answer `summarizer/summarize`. */
-  summarizer?: boolean;
 }
 
 /** LSP's place for what a server wants to know. */
@@ -51,13 +49,13 @@ export interface Options {
   contextWindow?: number | null;
   /** what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default: `synced`. */
   durability?: "synced" | "written" | null;
-  /** whether the session is compacted without being asked. */
+  /** kept with the session; this version leaves compacting to its clients. */
   autoCompact?: boolean | null;
-  /** the name of the summarizer to use. */
+  /** this version has none to choose: null, or it is refused. */
   summarizer?: string | null;
   /** tokens of the window that are kept free for the answer. */
   reserveTokens?: number | null;
-  /** about how many tokens of the newest messages a compaction keeps. */
+  /** about how many tokens of the newest messages a client's compaction is to keep. */
   keepRecentTokens?: number | null;
 }
 
@@ -100,13 +98,13 @@ export interface ConfigureParams {
   contextWindow?: number | null;
   /** what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default: `synced`. */
   durability?: "synced" | "written" | null;
-  /** whether the session is compacted without being asked. */
+  /** kept with the session; this version leaves compacting to its clients. */
   autoCompact?: boolean | null;
-  /** the name of the summarizer to use. */
+  /** this version has none to choose: null, or it is refused. */
   summarizer?: string | null;
   /** tokens of the window that are kept free for the answer. */
   reserveTokens?: number | null;
-  /** about how many tokens of the newest messages a compaction keeps. */
+  /** about how many tokens of the newest messages a client's compaction is to keep. */
   keepRecentTokens?: number | null;
   /** the session. */
   sessionId: string;
@@ -614,14 +612,18 @@ export interface MoveLeafResult {
   editorText?: string;
   /** the session's revision with it. */
   revision: number;
+  /** what the entries survive that were appended; absent without a summary and a label. */
+  durability?: "memory" | "synced" | "written";
 }
 
-/** An entry was appended for the change. */
+/** An entry was appended for the change; the leaf is that entry now. */
 export interface ChangeResult {
   /** that entry. */
   entryId: string;
   /** the session's revision with it. */
   revision: number;
+  /** what it survives. */
+  durability: "memory" | "synced" | "written";
 }
 
 /** Sums over the assistant messages of the file. */

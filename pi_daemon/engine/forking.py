@@ -21,7 +21,8 @@ async def fork(
     session_id: str | None = None,
 ) -> LiveSession:
     """`before`: the path ends at the entry's parent. With `tree` every line is copied and the new leaf put at the
-    entry. A source that isn't written yet is written first where it may be, so that the new header can name it.
+    entry. A fork is written at once, unless its source never is. A source that isn't written yet is written first where
+    it may be, so that the new header can name it.
 
     Raises EntryNotFound, SessionExists, StorageFailed."""
     if entry_id is not None and source.tree.get(entry_id) is None:
@@ -45,8 +46,7 @@ async def fork(
     heads = source.tree.entries if tree else source.tree.path(entry_id)
     stored = await source.lines(heads)
     lines = stored if tree else fork_lines(source.tree, heads, stored, lambda taken: _fresh(taken, hub))
-    mode = source.persistence.mode
-    persist = mode if mode in ("never", "firstMessage") else "firstAssistant"
+    persist = "never" if source.persistence.mode == "never" else "immediate"
     made = await hub.create(header, lines, heads, persist=persist, options=source.options)
     if tree:
         await made.perform(MoveLeaf(None, entry_id))

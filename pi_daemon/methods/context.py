@@ -50,4 +50,5 @@ async def edit_context(shared: Shared, call: Call, params: e.EditContextParams) 
 async def _change(shared: Shared, call: Call, session_id: str, draft: Draft) -> e.ChangeResult:
     async with shared.hub.use(session_id) as session:
         outcome = await session.perform(Append(shared.origin(call), [draft]))
-        return e.ChangeResult(entry_id=outcome.entries[0].id, revision=outcome.revision)
+        entry_id = outcome.entries[0].id
+        return e.ChangeResult(entry_id=entry_id, revision=outcome.revision, durability=outcome.durability)

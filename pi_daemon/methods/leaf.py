@@ -38,4 +38,5 @@ async def move_leaf(shared: Shared, call: Call, params: e.MoveLeafParams) -> e.M
             summary_entry_id=made[0] if made else UNSET,
             editor_text=editor_text if editor_text is not None else UNSET,
             revision=outcome.revision,
+            durability=outcome.durability if outcome.entries else UNSET,
         )

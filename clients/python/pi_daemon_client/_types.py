@@ -25,12 +25,10 @@ class PiDaemonInitialize(TypedDict):
 
     `protocolVersion`: the version that the client was written for; another than the daemon's is refused.
     `token`: the daemon's token. TCP and WebSocket want it.
-    `summarizer`: offers to answer `summarizer/summarize`.
     """
 
     protocolVersion: NotRequired[int]
     token: NotRequired[str]
-    summarizer: NotRequired[bool]
 
 
 class InitializationOptions(TypedDict):
@@ -67,10 +65,10 @@ class Options(TypedDict):
     `contextWindow`: the model's context window in tokens; the daemon can't know it and asks nobody.
     `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power.
     Default: `synced`.
-    `autoCompact`: whether the session is compacted without being asked.
-    `summarizer`: the name of the summarizer to use.
+    `autoCompact`: kept with the session; this version leaves compacting to its clients.
+    `summarizer`: this version has none to choose: null, or it is refused.
     `reserveTokens`: tokens of the window that are kept free for the answer.
-    `keepRecentTokens`: about how many tokens of the newest messages a compaction keeps.
+    `keepRecentTokens`: about how many tokens of the newest messages a client's compaction is to keep.
     """
 
     contextWindow: NotRequired[int | None]
@@ -124,10 +122,10 @@ class ConfigureParams(TypedDict):
     `contextWindow`: the model's context window in tokens; the daemon can't know it and asks nobody.
     `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power.
     Default: `synced`.
-    `autoCompact`: whether the session is compacted without being asked.
-    `summarizer`: the name of the summarizer to use.
+    `autoCompact`: kept with the session; this version leaves compacting to its clients.
+    `summarizer`: this version has none to choose: null, or it is refused.
     `reserveTokens`: tokens of the window that are kept free for the answer.
-    `keepRecentTokens`: about how many tokens of the newest messages a compaction keeps.
+    `keepRecentTokens`: about how many tokens of the newest messages a client's compaction is to keep.
     `sessionId`: the session.
     """
 
@@ -740,6 +738,7 @@ class MoveLeafResult(TypedDict):
     `summaryEntryId`: the summary that was appended.
     `editorText`: the text of the message before which the leaf is now.
     `revision`: the session's revision with it.
+    `durability`: what the entries survive that were appended; absent without a summary and a label.
     """
 
     leafId: str | None
@@ -747,17 +746,20 @@ class MoveLeafResult(TypedDict):
     summaryEntryId: NotRequired[str]
     editorText: NotRequired[str]
     revision: int
+    durability: NotRequired[Literal["memory", "synced", "written"]]
 
 
 class ChangeResult(TypedDict):
-    """An entry was appended for the change.
+    """An entry was appended for the change; the leaf is that entry now.
 
     `entryId`: that entry.
     `revision`: the session's revision with it.
+    `durability`: what it survives.
     """
 
     entryId: str
     revision: int
+    durability: Literal["memory", "synced", "written"]
 
 
 class TokenTotals(TypedDict):

@@ -41,10 +41,10 @@ class Options(Wire, kw_only=True):
     `context_window`: the model's context window in tokens; the daemon can't know it and asks nobody.
     `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default:
         `synced`.
-    `auto_compact`: whether the session is compacted without being asked.
-    `summarizer`: the name of the summarizer to use.
+    `auto_compact`: kept with the session; this version leaves compacting to its clients.
+    `summarizer`: this version has none to choose: null, or it is refused.
     `reserve_tokens`: tokens of the window that are kept free for the answer.
-    `keep_recent_tokens`: about how many tokens of the newest messages a compaction keeps.
+    `keep_recent_tokens`: about how many tokens of the newest messages a client's compaction is to keep.
     """
 
     context_window: int | UnsetType | None = UNSET

@@ -259,6 +259,7 @@ class MoveLeafResult(Wire, kw_only=True):
     `summary_entry_id`: the summary that was appended.
     `editor_text`: the text of the message before which the leaf is now.
     `revision`: the session's revision with it.
+    `durability`: what the entries survive that were appended; absent without a summary and a label.
     """
 
     leaf_id: str | None
@@ -266,6 +267,7 @@ class MoveLeafResult(Wire, kw_only=True):
     summary_entry_id: str | UnsetType = UNSET
     editor_text: str | UnsetType = UNSET
     revision: int
+    durability: Durability | UnsetType = UNSET
 
 
 class LabelParams(Wire, kw_only=True):
@@ -315,11 +317,13 @@ class EditContextParams(Wire, kw_only=True):
 
 
 class ChangeResult(Wire, kw_only=True):
-    """An entry was appended for the change.
+    """An entry was appended for the change; the leaf is that entry now.
 
     `entry_id`: that entry.
     `revision`: the session's revision with it.
+    `durability`: what it survives.
     """
 
     entry_id: str
     revision: int
+    durability: Durability
