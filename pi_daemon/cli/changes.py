@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pi_daemon_client import ABSENT
+from pi_daemon_client.types import ChangeResult
 
 from pi_daemon.cli import safe
-from pi_daemon.cli.naming import Opened, entry_id, with_session
-from pi_daemon.cli.output import Output
+from pi_daemon.cli.naming import LEAF, Opened, entry_id, with_session
+from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where
 
 
@@ -23,9 +24,11 @@ async def fork(
     recover: bool,
 ) -> None:
     async def do(opened: Opened) -> None:
+        # Before the leaf means before the last message, not before a label that follows it.
+        named = entry if entry is not None or not before else LEAF
         made = await opened.client.fork(
             opened.id,
-            entry_id=ABSENT if entry is None else await entry_id(opened, entry),
+            entry_id=ABSENT if named is None else await entry_id(opened, named),
             position="before" if before else "at",
             scope="tree" if tree else "path",
             cwd=ABSENT if cwd is None else cwd,
@@ -34,8 +37,11 @@ async def fork(
         if output.as_json:
             output.json(made)
             return
-        output.print(f"Forked {opened.id} to {made['sessionId']} ({made['entryCount']:,} entries).")
-        output.print(safe.line(made["path"] or "It is not on disk before its first assistant message."))
+        count = plural(made["entryCount"], "entry", "entries")
+        output.print(f"Forked {safe.line(opened.id)} to {safe.line(made['sessionId'])} ({count}).")
+        if made["path"] is not None:
+            output.print(safe.line(made["path"]))
+        _not_on_disk(output, made["sessionId"], made["persisted"])
         if "editorText" in made:
             output.print("The message before which it was forked:")
             output.print(safe.block(made["editorText"]))
@@ -48,11 +54,13 @@ async def label(where: Where, output: Output, name: str, entry: str, text: str |
         target = await entry_id(opened, entry)
         done = await opened.client.label(opened.id, target, text)
         if output.as_json:
-            output.json({"sessionId": opened.id, "targetId": target, "label": text, **done})
-        elif text is None:
+            output.json({"sessionId": opened.id, "targetId": target, "label": text, **_kept(done), **done})
+            return
+        if text is None:
             output.print(f"{safe.line(target)} has no label any more.")
         else:
             output.print(f"{safe.line(target)} is labelled {safe.line(text)}.")
+        _not_on_disk(output, opened.id, **_kept(done))
 
     await with_session(where, name, output, do, write=True)
 
@@ -61,10 +69,24 @@ async def rename(where: Where, output: Output, name: str, new_name: str) -> None
     async def do(opened: Opened) -> None:
         done = await opened.client.rename(opened.id, new_name)
         if output.as_json:
-            output.json({"sessionId": opened.id, "name": new_name or None, **done})
-        elif new_name:
+            output.json({"sessionId": opened.id, "name": new_name or None, **_kept(done), **done})
+            return
+        if new_name:
             output.print(f"{safe.line(opened.id)} is named {safe.line(new_name)}.")
         else:
             output.print(f"{safe.line(opened.id)} has no name any more.")
+        _not_on_disk(output, opened.id, **_kept(done))
 
     await with_session(where, name, output, do, write=True)
+
+
+def _kept(done: ChangeResult) -> dict[str, bool]:
+    return {"persisted": done["durability"] != "memory"}
+
+
+def _not_on_disk(output: Output, session_id: str, persisted: bool) -> None:
+    if not persisted:
+        output.warn(
+            f"{safe.line(session_id)} is not on disk: this is held in the daemon's memory alone, until the session is "
+            "written. Most are with their first answer."
+        )

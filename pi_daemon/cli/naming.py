@@ -20,6 +20,12 @@ ProgressCallback = Callable[[dict[str, Any]], None]
 LAST = "last"
 LEAF = "leaf"
 
+_BESIDE_THE_CONVERSATION = frozenset({"label", "session_info", "usage", "custom"})
+"""Kinds of entries that say something about the session, not in it."""
+
+_A_LOOK = 4
+"""Entries that are read at a time on the way from the leaf to the conversation; few, as each may be large."""
+
 _SHOWN = 5
 """Candidates that are named where a name fits several."""
 
@@ -145,20 +151,47 @@ async def listed(client: AsyncClient, name: str, progress: ProgressCallback) -> 
 async def entry_id(opened: Opened, name: str) -> str:
     """The entry whose id is `name` or begins so, or `leaf`. Raises Failure."""
     if name == LEAF:
-        if opened.state["leafId"] is None:
-            raise Failure(Exit.NOT_FOUND, "The leaf is before the first entry.", reason="entryNotFound")
-        return opened.state["leafId"]
-    tree = await opened.client.whole_tree(opened.id, filter="all")
-    ids = list(dict.fromkeys(node["id"] for node in tree["nodes"]))
-    if name in ids:
+        return await _leaf_of_the_conversation(opened)
+    if name and await _stored(opened, name):
         return name
-    found = [one for one in ids if name and one.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    tree = await opened.client.whole_tree(opened.id, filter="all")
+    ids = _beginning(name, [node["id"] for node in tree["nodes"]])
+    if not ids:
+        # No tree shows all: an answer that calls tools and says nothing is left out, and a usage too.
+        ids = _beginning(name, [entry["id"] async for entry in opened.client.iter_entries(opened.id)])
+    if len(ids) == 1:
+        return ids[0]
+    if not ids:
         hint = f"`pi-daemon tree {opened.id}` shows the entries with their ids."
         raise Failure(Exit.NOT_FOUND, f"No entry has the id {name}.", hint=hint, reason="entryNotFound")
-    raise Failure(Exit.NOT_FOUND, f"{len(found)} entries fit {name}.", hint=_choose(found), reason="ambiguousEntry")
+    raise Failure(Exit.NOT_FOUND, f"{len(ids)} entries fit {name}.", hint=_choose(ids), reason="ambiguousEntry")
+
+
+async def _stored(opened: Opened, name: str) -> bool:
+    try:
+        await opened.client.entries(opened.id, ids=[name])
+    except ServerError as error:
+        if error.reason != "entryNotFound":
+            raise
+        return False
+    return True
+
+
+def _beginning(name: str, ids: list[str]) -> list[str]:
+    return list(dict.fromkeys(one for one in ids if name and one.startswith(name)))
+
+
+async def _leaf_of_the_conversation(opened: Opened) -> str:
+    """The last entry of the path that belongs to the conversation: to label the label that was set before, or to fork
+    before it, is nobody's wish. Raises Failure."""
+    path = (await opened.client.path(opened.id))["entryIds"]
+    for end in range(len(path), 0, -_A_LOOK):
+        found = await opened.client.entries(opened.id, ids=path[max(0, end - _A_LOOK) : end])
+        kinds = {entry["id"]: entry["type"] for entry in found["entries"]}
+        for one in reversed(path[max(0, end - _A_LOOK) : end]):
+            if kinds.get(one) not in _BESIDE_THE_CONVERSATION:
+                return one
+    raise Failure(Exit.NOT_FOUND, "The leaf is before the first entry of the conversation.", reason="entryNotFound")
 
 
 def _fits(name: str, session_id: str) -> bool:

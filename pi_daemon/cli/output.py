@@ -26,6 +26,11 @@ PATIENCE = 1.0
 """Seconds after which a person wants to see that something is going on."""
 
 
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """`1 entry`, `2,000 entries`. `many` where that is not `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def _console(stream: IO[str]) -> Console:
     from rich.console import Console
 
@@ -112,6 +117,12 @@ class Output:
         with self.console.capture() as capture:
             self.console.print(table)
         self.print(*(row.rstrip() for row in capture.get().splitlines()))
+
+    def warn(self, text: str) -> None:
+        """On stderr: what went well but not as one may think. The text is safe already."""
+        from rich.text import Text
+
+        self.errors.print(Text(text, "yellow"), soft_wrap=True)
 
     def fail(self, failure: Failure) -> None:
         if self.as_json:

@@ -9,7 +9,7 @@ from pi_daemon_client.types import SessionState, TreeNode, TreeResult
 
 from pi_daemon.cli import safe
 from pi_daemon.cli.naming import Opened, with_session
-from pi_daemon.cli.output import Output
+from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where
 from pi_daemon.cli.shape import Row, rows
 
@@ -70,16 +70,51 @@ def draw(output: Output, state: SessionState, found: TreeResult, *, fold: bool =
     from rich.text import Text
 
     marks = UNICODE if output.unicode else ASCII
+    nodes = found["nodes"]
     title = state["name"] or "unnamed session"
-    count = state["entryCount"]
-    output.print(Text.assemble((safe.line(title), "bold"), f"  {safe.line(state['sessionId'])}  {count:,} entries", ""))
-    for line in lines(rows(found["nodes"], found["leafId"], fold=fold), found["leafId"], marks):
+    count = counted(len(nodes), state["entryCount"])
+    output.print(Text.assemble((safe.line(title), "bold"), f"  {safe.line(state['sessionId'])}  {count}", ""))
+    leaf = shown_leaf(found)
+    for line in lines(rows(nodes, leaf, fold=fold), leaf, marks):
         output.line(line)
-    if found["leafId"] is None:
-        output.print("The leaf is before the first entry: the next append makes another root.")
-    output.print(Text(f"{marks.on_path} active path  {marks.beside} other branches  {marks.leaf} leaf", "dim"))
+    if note := where_the_leaf_is(found, state["entryCount"]):
+        output.print(note)
+    if nodes:
+        output.print(Text(f"{marks.on_path} active path  {marks.beside} other branches  {marks.leaf} leaf", "dim"))
     for damage in state["damage"]:
-        output.print(Text(f"damaged: {safe.line(damage['message'])}", "red"))
+        where = "" if damage["line"] is None else f"line {damage['line']:,}: "
+        output.print(Text(f"damaged: {where}{safe.line(damage['message'])}", "red"))
+
+
+def counted(shown: int, there: int) -> str:
+    return plural(there, "entry", "entries") if shown >= there else f"{shown:,} of {plural(there, 'entry', 'entries')}"
+
+
+def shown_leaf(found: TreeResult) -> str | None:
+    """The entry that is drawn as the leaf: where the filter hides that (a label, say), its nearest ancestor that
+    shows. None where no entry of the path shows."""
+    leaf, nodes = found["leafId"], found["nodes"]
+    if any(node["id"] == leaf for node in nodes):
+        return leaf
+    # Of the path each entry comes before the one below it.
+    return next((node["id"] for node in reversed(nodes) if node["onPath"]), None)
+
+
+def where_the_leaf_is(found: TreeResult, entries: int) -> str | None:
+    """What the lines of the tree don't say of it, if anything."""
+    leaf = found["leafId"]
+    if leaf is None:
+        if not entries:
+            return "There are no entries to show yet."
+        return "The leaf is before the first entry: the next append makes another root."
+    drawn = shown_leaf(found)
+    if drawn == leaf:
+        return None
+    if not found["nodes"]:
+        return f"There are no entries to show yet: {safe.line(leaf)}, the leaf, is none that this filter shows."
+    if drawn is None:
+        return f"The leaf is {safe.line(leaf)}; this filter shows no entry on the way to it."
+    return f"The leaf itself is {safe.line(leaf)}, which this filter hides; {safe.line(drawn)} stands for it."
 
 
 def lines(shown: list[Row], leaf_id: str | None, marks: Marks) -> list[Text]:
