@@ -87,7 +87,9 @@ class FileLog:
         self._migration = migration
         self._read_only = read_only
         self._persisted = file is not None
-        self._unsynced: list[Path] = []
+        # The directories whose names are to be synced with the first batch that is, the last one first. Who made the
+        # file hasn't, if that was pi.
+        self._unsynced = [self._path.parent.parent, self._path.parent] if file is not None else []
         self._kept = unwritten.kept if unwritten else KeptLines()
         self._unreported = Found()
         self._failed: SessionFailed | None = None

@@ -179,10 +179,20 @@ def make_folder(files: Files, folder: Path) -> list[Path]:
     return [path.parent for path in missing]
 
 
+_NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS}
+"""What file systems answer that can't sync a directory: they have nothing to sync there."""
+
+
 def sync_folder(files: Files, folder: Path) -> None:
-    """Make the names in `folder` survive a power loss."""
-    fd = files.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Make the names in `folder` survive a power loss; what we may not read isn't ours to see to. Raises OSError."""
+    try:
+        fd = files.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        return
     try:
         files.fsync(fd)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
     finally:
         files.close(fd)

@@ -69,8 +69,11 @@ async def test_a_small_batch_is_one_write_between_two_stats(place: Place, files:
     assert written.durability == "written"
     files.calls.clear()
     written = await log.append([D], synced=True, persist=True)
-    assert files.calls == ["stat", "write", "fstat", "fdatasync"]
+    assert files.calls == ["stat", "write", "fstat", "fdatasync", "open", "fsync", "open", "fsync"]
     assert written.durability == "synced"
+    files.calls.clear()
+    await log.append([E], synced=True, persist=True)
+    assert files.calls == ["stat", "write", "fstat", "fdatasync"]  # the names were synced with the first
 
 
 async def test_a_slow_write_sends_the_next_ones_to_a_thread(place: Place, files: FaultyFiles) -> None:
