@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pi_daemon_client import ABSENT, dumps
-from pi_daemon_client.types import ContextResult
+from pi_daemon_client.types import ContextResult, Problem
 
 from pi_daemon.cli import safe
 from pi_daemon.cli.naming import Opened, entry_id, with_session
-from pi_daemon.cli.output import Output
+from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ LINES = 12
 
 ARGUMENTS = 200
 """Characters of a tool call's arguments that are shown without --full."""
+
+PROBLEMS = 20
+"""Problems that the summary names without --full."""
+
+_MEANINGS = {"resultWithoutCall": "a tool result without its call", "callWithoutResult": "a call without a result"}
+
+_ORDINARY_STOPS = (None, "", "stop", "toolUse")
 
 _ROLE_STYLES = {
     "user": "bold cyan",
@@ -48,34 +55,56 @@ async def context(
         if output.as_json:
             output.json({"sessionId": opened.id, **found})
         else:
-            draw(output, found, full=full)
+            draw(output, found, full=full, repaired=pairing == "repair")
 
     await with_session(where, name, output, show, recover=recover)
 
 
-def draw(output: Output, found: ContextResult, *, full: bool = False) -> None:
+def draw(output: Output, found: ContextResult, *, full: bool = False, repaired: bool = False) -> None:
+    """`repaired`: the problems are those that were there before."""
     from rich.text import Text
 
     model = found["model"]
     facts = [
-        f"{len(found['messages'])} messages",
-        f"about {found['tokens']:,} tokens",
+        plural(len(found["messages"]), "message"),
+        f"about {plural(found['tokens'], 'token')}",
         f"model {model['provider']}/{model['modelId']}" if model else "no model",
         f"thinking {found['thinkingLevel']}",
         f"leaf {found['leafId']}" if found["leafId"] is not None else "leaf before the first entry",
     ]
     if "compactionId" in found:
         facts.append(f"compacted by {found['compactionId']}")
-    output.print(Text(safe.line("  ".join(facts)), "bold"))
+    count = plural(len(found["problems"]), "problem") + (" mended" if repaired else "")
+    output.print(
+        Text.assemble(
+            (safe.line("  ".join(facts)), "bold"), (f"  {count}" if found["problems"] else "", "bold red"), ""
+        )
+    )
     problems: dict[str, list[str]] = {}
     for problem in found["problems"]:
-        what = "a tool result without its call" if problem["kind"] == "resultWithoutCall" else "a call without a result"
-        problems.setdefault(problem["entryId"], []).append(f"{what}: {problem['toolCallId']}")
+        problems.setdefault(problem["entryId"], []).append(f"{_MEANINGS[problem['kind']]}: {problem['toolCallId']}")
     for number, (message, source) in enumerate(zip(found["messages"], found["sources"], strict=True), 1):
-        notes = [Text(f"   problem: {safe.line(said)}", "bold red") for said in problems.pop(source, [])]
+        said = problems.pop(source, []) if not repaired else []
+        notes = [Text(f"   problem: {safe.line(one)}", "bold red") for one in said]
         output.print(heading(number, message, source), *body(message, full=full), *notes)
-    for source, rest in problems.items():
-        output.print(Text(f"problem at {safe.line(source)}: {safe.line('; '.join(rest))}", "bold red"))
+    if found["problems"]:
+        _summary(output, found["problems"], count, full=full, repaired=repaired)
+
+
+def _summary(output: Output, problems: list[Problem], count: str, *, full: bool, repaired: bool) -> None:
+    from rich.text import Text
+
+    shown = problems if full or len(problems) <= PROBLEMS + 1 else problems[:PROBLEMS]
+    what = (
+        "what was wrong in the session" if repaired else "a provider refuses such a request; --pairing repair mends it"
+    )
+    output.print(Text(f"{count}: {what}", "bold red"))
+    width = max(len(safe.line(problem["entryId"])) for problem in shown)
+    for problem in shown:
+        entry, meaning = safe.line(problem["entryId"]), _MEANINGS[problem["kind"]]
+        output.print(Text(f"    {entry:<{width}}  {meaning}: {safe.line(problem['toolCallId'])}"))
+    if len(shown) < len(problems):
+        output.print(Text(f"    ... {len(problems) - len(shown):,} more (--full shows them)", "dim"))
 
 
 def heading(number: int, message: Any, source: str) -> Text:
@@ -88,8 +117,9 @@ def heading(number: int, message: Any, source: str) -> Text:
         text.append(f" {safe.line(str(message.get('toolName', '')))}{failed}")
     text.append(f"  from {safe.line(source)}", "dim")
     usage = message.get("usage") if isinstance(message, dict) else None
-    if isinstance(usage, dict) and isinstance(usage.get("input"), int | float):
-        text.append(f"  {usage.get('input'):,} tokens in, {usage.get('output', 0):,} out", "dim")
+    sent, made = (usage.get("input"), usage.get("output")) if isinstance(usage, dict) else (None, None)
+    if isinstance(sent, int | float) and isinstance(made, int | float):
+        text.append(f"  {sent:,} tokens in, {made:,} out", "dim")
     return text
 
 
@@ -108,6 +138,17 @@ def body(message: Any, *, full: bool) -> Iterator[Text]:
         elif isinstance(value, list):
             for part in value:
                 yield from _part(part, full)
+    yield from _end(message)
+
+
+def _end(message: dict[str, Any]) -> Iterator[Text]:
+    """How an answer ended that did not end well."""
+    from rich.text import Text
+
+    reason = message.get("stopReason")
+    if message.get("role") == "assistant" and reason not in _ORDINARY_STOPS:
+        why = message.get("errorMessage")
+        yield Text(f"    ended: {safe.line(str(reason))}{f': {safe.line(str(why))}' if why else ''}", "red")
 
 
 def _part(part: Any, full: bool) -> Iterator[Text]:
