@@ -9,7 +9,6 @@ then the connections end, so that clients who come back at once find the next on
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import secrets
@@ -195,9 +194,7 @@ class Daemon:
 
     async def _may_leave(self) -> bool:
         """Whether everything is written, and nobody is just coming."""
-        for session in self._unwritten():
-            with contextlib.suppress(PiDaemonError):
-                await session.flush()
+        await self._write_unwritten()
         left = self._unwritten()
         if left:
             logger.info("sessions that aren't written keep the daemon here", extra={"fields": {"sessions": len(left)}})
@@ -206,6 +203,14 @@ class Daemon:
     def _unwritten(self) -> list[LiveSession]:
         """Sessions whose entries would be gone with this process."""
         return [session for session in self.hub.sessions if not session.log.persisted and len(session.tree)]
+
+    async def _write_unwritten(self) -> None:
+        for session in self._unwritten():
+            try:
+                await session.flush()
+            except PiDaemonError as error:
+                fields = {"sessionId": session.session_id, "reason": error.reason, **error.data}
+                logger.error("a session could not be written", extra={"fields": fields})
 
     # -- the whole life
 
@@ -238,6 +243,7 @@ class Daemon:
             server.stop_listening()
         await self._finish()
         await self.following.stop()
+        await self._write_unwritten()
         await self.hub.close()
         for server in self._listening:
             server.release()

@@ -13,12 +13,14 @@ from pi_daemon.daemon.version import newer
 from pi_daemon.rpc.framing import Framer, frame
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.transports.lock import told
-from pi_daemon.transports.unix import lock_path
+from pi_daemon.transports.unix import answers, lock_path
 
 logger = logging.getLogger(__name__)
 
 ASKING_SECONDS = 10.0
 """How long the older daemon may take to take note. It answers at once, and finishes its work after that."""
+
+_LOOK_AGAIN = 0.01
 
 
 async def replace_older(socket: Path, version: str) -> bool:
@@ -30,6 +32,7 @@ async def replace_older(socket: Path, version: str) -> bool:
     try:
         async with asyncio.timeout(ASKING_SECONDS):
             await _ask(socket)
+            await _not_listening(socket)
     except (OSError, TimeoutError) as error:
         words = f"The older daemon (version {holder.version}, process {holder.pid}) does not answer: "
         raise NotResponding(f"{words}end it with `kill {holder.pid}`.", pid=holder.pid) from error
@@ -52,6 +55,14 @@ async def _ask(socket: Path) -> None:
                 return
     finally:
         writer.close()
+
+
+async def _not_listening(socket: Path) -> None:
+    """It has said that it will leave, and does a moment later."""
+    while True:
+        if not answers(socket):
+            return
+        await asyncio.sleep(_LOOK_AGAIN)
 
 
 def _request(id: int, method: str, params: dict[str, Any]) -> bytes:

@@ -169,6 +169,10 @@ class Editor:
                 await self._take()
         return self._answers[id]
 
+    async def sent(self) -> None:
+        """Until the bridge has been given what was written."""
+        await self._in.drain()
+
     async def request(self, method: str, params: Any = None) -> dict[str, Any]:
         return await self.answer(self.send(method, params))
 

@@ -126,14 +126,18 @@ def _start(goal: Goal) -> socket.socket:
                 return found
             if time.monotonic() > until:
                 raise NotResponding(f"{lock.path} has been held for {START_SECONDS:.0f} s by whoever starts a daemon.")
-        found = _running(path)
-        if found is not None:
-            return found
-        failure = _launch(goal)
-        found = _connect(path)  # somebody else's, where ours failed; even an older one is better than none
-        if found is None:
-            raise failure or StartFailed("The daemon ended as soon as it had started: see `pi-daemon logs`.")
-        return found
+        while True:
+            found = _running(path)
+            if found is not None:
+                return found
+            failure = _launch(goal)
+            found = _connect(path)  # somebody else's, where ours failed; even an older one is better than none
+            if found is not None:
+                return found
+            leaving = failure is None or failure.data.get("why") == "alreadyServed"
+            if not leaving or time.monotonic() > until:
+                raise failure or StartFailed("The daemon leaves as soon as it has started: see `pi-daemon logs`.")
+            time.sleep(_LOOK_AGAIN)  # one that was there is leaving at this very moment
     finally:
         lock.release()
 
