@@ -92,5 +92,5 @@ def failure_of(error: ClientError) -> Failure:
         return Failure(Exit.NO_DAEMON, str(error), hint=hint, reason="connectionLost")
     if isinstance(error, Unreachable):
         hint = "Start one with `pi-daemon serve`."
-        return Failure(Exit.NO_DAEMON, str(error), hint=hint, reason="unreachable")
+        return Failure(Exit.NO_DAEMON, error.message, hint=hint, reason="unreachable")
     return Failure(Exit.FAILED, str(error))

@@ -50,7 +50,7 @@ def _socket(where: Where) -> Path:
 
 
 def _no_daemon(error: Unreachable, socket: Path) -> str:
-    said = safe.line(str(error))
+    said = safe.line(error.message)
     holder = _holder(socket)
     mute = f" Process {holder.pid} serves it: end that with `kill {holder.pid}`." if holder is not None else ""
     return f"{said[:1].upper()}{said[1:]}.{mute}"
@@ -78,7 +78,7 @@ async def status(where: Where, output: Output) -> Exit:
     except Unreachable as error:
         if output.as_json:
             socket = _socket(where)
-            output.json({"running": False, "socket": str(socket), "message": str(error), **versions(socket)})
+            output.json({"running": False, "socket": str(socket), "message": error.message, **versions(socket)})
         else:
             output.print(f"{_no_daemon(error, _socket(where))} `pi-daemon serve` starts one.")
         return Exit.NO_DAEMON
@@ -98,7 +98,7 @@ async def stop(where: Where, output: Output, *, drain: bool) -> None:
         client = await running(where)
     except Unreachable as error:
         if output.as_json:
-            told = {"message": str(error), **versions(_socket(where))}
+            told = {"message": error.message, **versions(_socket(where))}
             output.json({"stopped": False, "running": told["daemonVersion"] is not None, **told})
         else:
             output.print(_no_daemon(error, _socket(where)))

@@ -7,9 +7,11 @@ import inspect
 import re
 import typing
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pi_daemon_client
 import pytest
 from pi_daemon_client import ABSENT, AsyncClient, Client
 from pi_daemon_client._events import EVENTS
@@ -63,6 +65,12 @@ def test_each_method_sends_what_the_table_takes(method: str) -> None:
     fields = {field.encode_name for field in msgspec.structs.fields(METHODS[method].params)}
     assert set(params) == fields - {"workDoneToken"}
     msgspec.convert(params, METHODS[method].params)
+
+
+def test_the_readme_names_each_method() -> None:
+    readme = Path(pi_daemon_client.__file__).parents[1] / "README.md"
+    rows = re.findall(r"^\| `(\w+/\w+)` \| `(\w+)` \|$", readme.read_text(), re.MULTILINE)
+    assert rows == [(method, python_name(method)) for method in METHODS]
 
 
 def test_what_is_not_given_is_not_sent() -> None:

@@ -1,6 +1,6 @@
 """The Python client of pi-daemon: sessions as trees of entries, and their events over lost connections.
 
-    async with await AsyncClient.connect_unix(path) as client:
+    async with await AsyncClient.connect_unix() as client:
         state = await client.create_session("/home/me/project")
         async with await client.watch(state["sessionId"]) as events:
             await client.append(state["sessionId"], [{"type": "message", "message": {...}}], retry=True)

@@ -58,8 +58,11 @@ class AsyncClient(Methods):
         self._connection_listeners: list[ConnectionListener] = []
 
     @classmethod
-    async def connect_unix(cls, path: str | os.PathLike[str], **settings: Unpack[Settings]) -> AsyncClient:
-        """Raises Unreachable, and ServerError where the daemon won't have this client."""
+    async def connect_unix(
+        cls, path: str | os.PathLike[str] | None = None, **settings: Unpack[Settings]
+    ) -> AsyncClient:
+        """The daemon at that socket; without a path, the user's own at its standard place.
+        Raises Unreachable, and ServerError where the daemon won't have this client."""
         return await cls(UnixEndpoint(path), None, settings)._start()
 
     @classmethod

@@ -54,9 +54,9 @@ class Connection:
         except BaseException as error:
             await self.abort()
             if isinstance(error, ConnectionLost):
-                raise Unreachable(f"no daemon answers at {endpoint}: {error}") from error
+                raise Unreachable(f"no daemon answers at {endpoint}: {error}") from None
             if isinstance(error, TimeoutError):
-                raise Unreachable(f"what listens at {endpoint} did not answer within {_GREETING} s") from error
+                raise Unreachable(f"what listens at {endpoint} did not answer within {_GREETING} s") from None
             raise
         self.notify("initialized", {})
         return result

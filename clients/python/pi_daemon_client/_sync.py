@@ -16,7 +16,7 @@ from ._events import Event, ResyncEvent
 from ._methods import ABSENT, Absent
 from ._settings import Settings
 from ._watch import DEFAULT_LIMIT, Watch
-from .errors import ClientClosed
+from .errors import ClientClosed, Unreachable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -120,13 +120,16 @@ class Client:
         self._loop = _Loop()
         try:
             self._client = self._run(connect())
-        except BaseException:
+        except BaseException as error:
             self._loop.stop()
+            if isinstance(error, Unreachable):
+                # Nobody is helped by the way from here to the socket, through two threads.
+                raise error.with_traceback(None) from None
             raise
 
     @classmethod
     def connect_unix(
-        cls, path: str | os.PathLike[str], *, timeout: float | None = None, **settings: Unpack[Settings]
+        cls, path: str | os.PathLike[str] | None = None, *, timeout: float | None = None, **settings: Unpack[Settings]
     ) -> Client:
         return cls(lambda: AsyncClient.connect_unix(path, **settings), timeout)
 

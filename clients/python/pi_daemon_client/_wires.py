@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 from ._framing import FrameReader, FramingError, frame
+from ._places import standard_socket
 from .errors import Unreachable
 
 _STDERR_KEPT = 4096
@@ -21,6 +22,8 @@ _STDERR_KEPT = 4096
 
 _PATIENCE = 10.0
 """Seconds in which what is queued must be taken, and a child whose stdin was closed must have left."""
+
+_START = 'start one with `pi-daemon serve`, or use connect_stdio(["pi-daemon", "connect"]), which does'
 
 
 class Receiver(Protocol):
@@ -169,8 +172,9 @@ class Endpoint(Protocol):
 
 
 class UnixEndpoint:
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        """None: the standard socket."""
+        self.path = os.fspath(path) if path is not None else standard_socket()
 
     def __str__(self) -> str:
         return self.path
@@ -180,7 +184,7 @@ class UnixEndpoint:
         try:
             return (await loop.create_unix_connection(lambda: SocketWire(receiver), self.path))[1]
         except OSError as error:
-            raise Unreachable(f"no daemon answers at {self.path}: {_strerror(error)}") from error
+            raise Unreachable(f"no daemon answers at {self.path}: {_strerror(error)}", _START) from None
 
 
 class TcpEndpoint:
@@ -196,7 +200,7 @@ class TcpEndpoint:
         try:
             return (await loop.create_connection(lambda: SocketWire(receiver), self.host, self.port))[1]
         except OSError as error:
-            raise Unreachable(f"no daemon answers at {self}: {_strerror(error)}") from error
+            raise Unreachable(f"no daemon answers at {self}: {_strerror(error)}") from None
 
 
 class StdioEndpoint:
@@ -224,7 +228,7 @@ class StdioEndpoint:
                 lambda: ChildWire(receiver), *self.argv, env=self.env, cwd=self.cwd, start_new_session=True
             )
         except OSError as error:
-            raise Unreachable(f"{self.argv[0]} can't be started: {_strerror(error)}") from error
+            raise Unreachable(f"{self.argv[0]} can't be started: {_strerror(error)}") from None
         return wire
 
 

@@ -70,7 +70,12 @@ class NotConnected(ConnectionLost):
 
 
 class Unreachable(ClientError):
-    """Nobody listens there, or what listens is no daemon."""
+    """Nobody listens there, or what listens is no daemon. `hint` says how to start one, where that is known."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}; {hint}" if hint else message)
+        self.message = message
+        self.hint = hint
 
 
 class ClientClosed(ClientError):
