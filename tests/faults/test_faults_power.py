@@ -23,6 +23,8 @@ F = message("f", "e")
 OLD = [dump({"type": "session", "id": "s1", "timestamp": TIME, "cwd": CWD})]
 OLD += [dump({"type": "message", "timestamp": TIME, "message": {"role": "user", "content": text}}) for text in "ab"]
 
+BEFORE = {"s1": [HEADER, A], "old": OLD, "broken": [HEADER, A, b"{broken", B]}
+
 BOUND = 4096 if LONG else 40
 """Combinations for each moment."""
 
@@ -115,9 +117,8 @@ async def short(place: Place, repository: FileRepository, files: PowerFiles) -> 
 )
 async def test_the_power_goes(tmp_path: Path, run: Run) -> None:
     place = Place(tmp_path / "before")
-    place.put([HEADER, A], "s1.jsonl")
-    place.put(OLD, "old.jsonl")
-    place.put([HEADER, A, b"{broken", B], "broken.jsonl")
+    for name, lines in BEFORE.items():
+        place.put(lines, f"{name}.jsonl")
     files = PowerFiles(tmp_path / "before")
     log = await run(place, place.repository(files), files)
     if log is not None:
@@ -143,6 +144,9 @@ async def judge(place: Place, lines: dict[str, list[bytes]]) -> None:
     for session_id in {"s1", "old", "broken", *lines}:
         paths = [path for path in place.folder.iterdir() if path.stem.endswith(session_id) and path.suffix == ".jsonl"]
         assert len(paths) == 1, f"{session_id} is gone"
+        original = b"\n".join([*BEFORE.get(session_id, []), b""])
+        if session_id in BEFORE and not paths[0].read_bytes().startswith(original):
+            assert original in [path.read_bytes() for path in place.kept()], "the original was not kept"
         repository = place.repository(Unsynced())
         ref = place.ref(paths[0], "s2" if session_id == "s2" else "s1")
         content = paths[0].read_bytes()
