@@ -23,7 +23,7 @@ from msgspec import Struct, structs
 from pi_daemon.daemon import log, paths, systemd
 from pi_daemon.daemon.following import Following
 from pi_daemon.daemon.idle import Idle
-from pi_daemon.daemon.memory import settle
+from pi_daemon.daemon.resources import settle
 from pi_daemon.daemon.takeover import replace_older
 from pi_daemon.daemon.token import token
 from pi_daemon.daemon.version import version

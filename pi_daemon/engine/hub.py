@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -20,14 +22,19 @@ from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.live import LiveSession, Subscriber
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.persistence import Persistence
-from pi_daemon.session.errors import AmbiguousSession, Busy, PiDaemonError, SessionExists, SessionNotFound
+from pi_daemon.engine.uninterrupted import uninterrupted
+from pi_daemon.session.errors import AmbiguousSession, Busy, Overloaded, PiDaemonError, SessionExists, SessionNotFound
 from pi_daemon.session.head import Head, Header
 from pi_daemon.storage.protocols import LeafMemory, Loaded, MovedLeaf, RepairReport, Repository, SessionLog, SessionRef
+
+logger = logging.getLogger(__name__)
+
+OPEN_SESSIONS = 1_000
+"""Loaded at a time. Each takes a file descriptor and memory for its heads; an editor has a dozen."""
 
 IDLE_SESSIONS = 32
 """Loaded but unused sessions that are kept: enough for a panel that flips through a project, at some tens of MB
 for ordinary sessions."""
-
 
 IDLE_MS = 5 * 60 * 1000
 """How long an unused session stays loaded at most."""
@@ -66,8 +73,8 @@ class Hub:
         return list(self._open.values())
 
     def loaded(self, session_id: str) -> LiveSession | None:
-        """The loaded session with that id. Raises AmbiguousSession where two files have it."""
-        found = [session for session in self._open.values() if session.session_id == session_id]
+        """The loaded session with that id, if its file is there. Raises AmbiguousSession where two files have it."""
+        found = [s for s in self._open.values() if s.session_id == session_id and not s.gone]
         if len(found) > 1:
             raise AmbiguousSession(
                 "Several open files have this session id; close one, or make the ids differ.",
@@ -89,11 +96,9 @@ class Hub:
         """The session, opened for the time of the block if it wasn't open. Whoever asks first gets it first.
 
         Raises SessionNotFound, AmbiguousSession, SessionCorrupted, InvalidParams."""
-        lock = self._locks.get(session_id)
-        session = self.loaded(session_id) if lock is None else None
+        session = self.loaded(session_id) if session_id not in self._locks else None
         if session is None:
-            lock = self._locks.setdefault(session_id, asyncio.Lock())
-            async with lock:
+            async with self._lock(session_id):
                 session = self.loaded(session_id) or await self.open(await self.files.find(session_id))
                 session.users += 1
         else:
@@ -105,18 +110,26 @@ class Hub:
             await self._settle(session)
 
     async def open(self, ref: SessionRef, *, recover: bool = False) -> LiveSession:
-        """Load a session, or take the one that is loaded. Raises as Repository.open does."""
-        lock = self._locks.setdefault(ref.location, asyncio.Lock())
-        async with lock:
+        """Load a session, or take the one that is loaded. Raises as Repository.open does, and Overloaded."""
+        return await uninterrupted(self._load(ref, recover))
+
+    async def _load(self, ref: SessionRef, recover: bool) -> LiveSession:
+        async with self._lock(ref.location):
             session = self._open.get(ref.location)
             if session is None:
+                await self._make_room()
                 loaded, log = await self.files.open(ref, recover=recover)
                 moved = await self.leaves.recall(ref.location, log.size) if self.leaves is not None else None
                 session = self._start(loaded, log, persist="immediate", moved=moved)
                 self._rest(session)
-            else:
+                return session
+            await session.look()
+            if session.gone:
+                # What is wrong with the file says whoever opens it.
+                _, log = await self.files.open(ref, recover=recover)
+                await log.close()
                 await session.look()
-        return session
+            return session
 
     async def create(
         self,
@@ -127,20 +140,44 @@ class Hub:
         persist: str,
         options: SessionOptions | None = None,
     ) -> LiveSession:
-        """A new session, with `lines` and what they are made from. Raises SessionExists, StorageFailed."""
-        if any(s.session_id == header.id and s.header.cwd == header.cwd for s in self._open.values()):
+        """A new session, with `lines` and what they are made from. Raises SessionExists, StorageFailed, Overloaded."""
+        if any(s.session_id == header.id and s.header.cwd == header.cwd and not s.gone for s in self._open.values()):
             raise SessionExists("A session with this id is open; give another id or none.")
         repository = self.memory if persist == "never" else self.files
         persistence = Persistence(persist)
         for head in heads:
             persistence.note(head)
-        loaded, log = await repository.create(header, lines, persist=persistence.due(()))
-        return self._start(loaded, log, persist=persist, options=options)
+        make = partial(repository.create, header, lines, persist=persistence.due(()))
+        return await uninterrupted(self._made(make, persist, options))
 
     async def copy(self, source: LiveSession, header: Header) -> LiveSession:
-        """A new session with every line of `source`."""
-        loaded, log = await self.files.copy(source.log.ref, header)
-        return self._start(loaded, log, persist="immediate", options=source.options)
+        """A new session with every line of `source`. Raises as `create` does."""
+        make = partial(self.files.copy, source.log.ref, header)
+        return await uninterrupted(self._made(make, "immediate", source.options))
+
+    async def _made(
+        self, make: Callable[[], Awaitable[tuple[Loaded, SessionLog]]], persist: str, options: SessionOptions | None
+    ) -> LiveSession:
+        """Whoever finds the new file before we are back has loaded it already: then that is the session."""
+        await self._make_room()
+        loaded, log = await make()
+        async with self._lock(loaded.ref.location):
+            session = self._open.get(loaded.ref.location)
+            if session is None:
+                return self._start(loaded, log, persist=persist, options=options)
+            await log.close()
+            return session
+
+    async def _make_room(self) -> None:
+        if len(self._open) >= OPEN_SESSIONS and self._idle:
+            await self._drop(next(iter(self._idle.values())))
+        if len(self._open) >= OPEN_SESSIONS:
+            raise Overloaded(
+                "Too many sessions are open: close some.", limit="openSessions", openSessions=OPEN_SESSIONS
+            )
+
+    def _lock(self, location: str) -> asyncio.Lock:
+        return self._locks.setdefault(location, asyncio.Lock())
 
     def _start(
         self,
@@ -200,7 +237,10 @@ class Hub:
         for session in self.sessions:
             session.readers.discard(client_id)
             if client_id in session.subscribers:
-                await self.unsubscribe(session, client_id)
+                try:
+                    await self.unsubscribe(session, client_id)
+                except PiDaemonError as error:
+                    logger.warning("what was said in %s is not written: %s", session.session_id, error.message)
 
     # -- following the files
 
@@ -236,22 +276,36 @@ class Hub:
     async def delete(self, session_id: str, client_id: str, origin: Origin) -> str | None:
         """To the trash. Raises Busy while another client has it open, StorageFailed."""
         async with self.use(session_id) as session:
+            return await uninterrupted(self._delete(session, client_id, origin))
+
+    async def _delete(self, session: LiveSession, client_id: str, origin: Origin) -> str | None:
+        ref = session.log.ref
+        async with self._lock(ref.location):
             if session.subscribers.keys() - {client_id} or session.users > 1:
                 raise Busy("Another client has this session open; have it closed there first.")
-            trashed_to = await self.files.delete(session.log.ref) if session.log.persisted else None
+            self._forget(session)  # nobody comes to it any more
+            try:
+                await session.settled()
+                trashed_to = await self.files.delete(ref) if session.log.persisted else None
+            except PiDaemonError:
+                self._open[ref.location] = session
+                self.opened(self._open)
+                raise
             session.announce(Deleted(trashed_to), origin)
             session.subscribers.clear()
-        await self._drop(session)
-        return trashed_to
+            await session.close()
+            return trashed_to
 
     async def repair(self, path: str) -> RepairReport:
         """Repair a file that nobody has open. Raises Busy, and as Repository.repair does."""
-        session = self._open.get((await self.files.ref(path)).location)
+        location = (await self.files.ref(path)).location
+        session = self._open.get(location)
         if session is not None:
-            if session.subscribers or session.users:
-                raise Busy("A client has this session open; have it closed first.")
             await self._drop(session)
-        return await self.files.repair(path)
+        async with self._lock(location):
+            if location in self._open:
+                raise Busy("A client has this session open; have it closed first.")
+            return await self.files.repair(path)
 
     async def tidy(self) -> None:
         """Let go what has been idle for long; to be called now and then."""
@@ -277,6 +331,8 @@ class Hub:
             return
         if session.log.persisted:
             self._rest(session)
+        elif not len(session.tree):
+            await self._drop(session)  # nobody has said anything in it
         while len(self._idle) > IDLE_SESSIONS:
             await self._drop(next(iter(self._idle.values())))
 
@@ -288,16 +344,20 @@ class Hub:
         self._idle_since[location] = self.environment.now_ms()
 
     async def _drop(self, session: LiveSession) -> None:
-        """Close a session, unless somebody has come back to it."""
+        """Close a session, unless somebody has come back to it. Who comes while it closes opens it anew."""
         location = session.log.ref.location
-        lock = self._locks.setdefault(location, asyncio.Lock())
-        async with lock:
+        async with self._lock(location):
             self._idle.pop(location, None)
             self._idle_since.pop(location, None)
-            if session.users or session.subscribers or self._open.get(location) is not session:
-                return
-            await session.close()
-            del self._open[location]
-            self.opened(self._open)
-            for llm in (False, True):
-                self.contexts.forget(session.instance_id, llm)
+            if not session.users and not session.subscribers and self._open.get(location) is session:
+                self._forget(session)
+                await session.close()
+
+    def _forget(self, session: LiveSession) -> None:
+        location = session.log.ref.location
+        del self._open[location]
+        self._idle.pop(location, None)
+        self._idle_since.pop(location, None)
+        self.opened(self._open)
+        for llm in (False, True):
+            self.contexts.forget(session.instance_id, llm)

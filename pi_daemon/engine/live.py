@@ -35,6 +35,7 @@ from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.persistence import Persistence
 from pi_daemon.engine.snapshot import TreeSnapshot
 from pi_daemon.engine.staging import Staged, Staging
+from pi_daemon.engine.uninterrupted import too_late
 from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, SessionNotFound, ShuttingDown
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
@@ -123,7 +124,8 @@ class LiveSession:
     # -- changing
 
     async def perform(self, operation: Operation) -> Outcome:
-        """Queue an operation and wait until it is written as its durability says.
+        """Queue an operation and wait until it is written as its durability says. Cancelled, it is taken back if it
+        still queues; once it is being written, that comes too late.
 
         Raises ReadOnly, SessionFailed, StorageFailed, ShuttingDown and what the operation refuses with."""
         if self._closing:
@@ -132,7 +134,15 @@ class LiveSession:
         if why is not None:
             raise ReadOnly(f"The session can be read but not written: {why}.")
         self._enqueue(operation)
-        return await operation.done
+        while not operation.done.done():
+            try:
+                await asyncio.wait([operation.done])
+            except asyncio.CancelledError:
+                if operation in self._queue:
+                    self._queue.remove(operation)
+                    raise
+                too_late()
+        return operation.done.result()
 
     async def writer(self) -> Owner | None:
         """Who holds the session for writing, this daemon included; None where nobody does. Raises StorageFailed."""
@@ -183,8 +193,6 @@ class LiveSession:
         staging = Staging(self.tree, self.leaf_id, self.environment)
         accepted: list[Operation] = []
         for operation in batch:
-            if operation.done.cancelled():
-                continue
             mark = staging.mark()
             operation.first = len(staging.entries)
             try:
@@ -252,6 +260,8 @@ class LiveSession:
         raced = False
         if written is not None:
             durability, raced = written.durability, bool(written.foreign)
+            for head, offset in zip(self.tree.entries, written.kept, strict=False):
+                head.offset = offset
             await self._take_foreign(written.foreign, written.damage)
             for entry, offset in zip(staging.entries, written.offsets, strict=True):
                 entry.head.offset = offset
@@ -332,14 +342,17 @@ class LiveSession:
         and isn't in it is told."""
         try:
             loaded, log = await self._reopen()
-        except SessionNotFound:
+        except PiDaemonError as error:
             if not self.gone:
                 self.gone = True
-                self._publish([Deleted(None), *_losses(found)], None)
+                missing = isinstance(error, SessionNotFound)
+                event = Deleted(None) if missing else Failed(error.reason, error.data.get("errno"))
+                self._publish([event, *_losses(found.lost, found.kept_at)], None)
             return
         await self.log.close()
         self._adopt(loaded, log)
-        self._publish([Replaced("the file was rewritten or replaced"), *_losses(found)], None)
+        lost = [entry_id for entry_id in found.lost if entry_id not in self.tree]
+        self._publish([Replaced("the file was rewritten or replaced"), *_losses(lost, found.kept_at)], None)
 
     # -- telling
 
@@ -379,9 +392,9 @@ class LiveSession:
         await self.log.close()
 
 
-def _losses(found: Foreign) -> list[Event]:
-    if not found.lost:
+def _losses(lost: list[str], kept_at: str | None) -> list[Event]:
+    if not lost:
         return []
-    where = f"; their lines are kept in {found.kept_at}" if found.kept_at is not None else ""
-    words = f"another process rewrote the file without {len(found.lost)} entries that were written to it{where}"
-    return [Damaged([Damage("lost", words, entry_ids=found.lost)], found.lost)]
+    where = f"; their lines are kept in {kept_at}" if kept_at is not None else ""
+    words = f"another process rewrote the file without {len(lost)} entries that were written to it{where}"
+    return [Damaged([Damage("lost", words, entry_ids=lost)], lost)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import sessions as s
+from pi_daemon.rpc.types.base import raw_array
+
+REPLAY_BYTES = 8 * 1024 * 1024
+"""Notifications that are replayed at most: as much as is kept for a client that doesn't read."""
 
 
 async def subscribe(shared: Shared, call: Call, params: s.SubscribeParams) -> s.SubscribeResult:
@@ -19,13 +23,15 @@ async def subscribe(shared: Shared, call: Call, params: s.SubscribeParams) -> s.
         if since is not UNSET and since.instance_id == session.instance_id:
             missed = session.history.since(since.revision)
         shared.subscribe(session, call.connection)
-        events = [Raw(message) for change in missed or () for message in wire.messages(change)]
+        events = [message for change in missed or () for message in wire.messages(change)]
+        if sum(map(len, events)) > REPLAY_BYTES:
+            missed = None  # reading the session anew costs less
         return s.SubscribeResult(
             instance_id=session.instance_id,
             revision=session.revision,
             leaf_id=session.leaf_id,
             fresh=missed is None,
-            events=events if missed is not None else UNSET,
+            events=raw_array(events) if missed is not None else UNSET,
         )
 
 

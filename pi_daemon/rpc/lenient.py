@@ -17,7 +17,25 @@ from pi_daemon.session import rawjson
 
 def decode(data: bytes, cls: type[Any]) -> Any:
     """`data` as a `cls`. Raises msgspec.ValidationError as the fast way does, BadJson for what is no JSON."""
-    return msgspec.convert(_shape(data, inspect.type_info(cls)), cls)
+    value = _shape(data, inspect.type_info(cls))
+    try:
+        return msgspec.convert(value, cls)
+    except UnicodeEncodeError:
+        # msgspec wants to quote a string that should have been something else, and can't.
+        return msgspec.convert(_tame(value), cls)
+
+
+def _tame(value: Any) -> Any:
+    """With U+FFFD in the place of lone surrogates."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {_tame(name): _tame(given) for name, given in value.items()}
+        case list():
+            return [_tame(given) for given in value]
+        case _:
+            return value
 
 
 def encode(value: Any) -> bytes:

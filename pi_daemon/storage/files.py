@@ -88,7 +88,10 @@ class FileRepository:
                 loop.call_soon_threadsafe(progress, done, total)
 
         try:
-            return await in_thread(self._catalogue.summaries, cwd, report, stop)
+            found = await in_thread(self._catalogue.summaries, cwd, report, stop)
+            if not found:
+                await in_thread(self.layout.check, self._files)
+            return found
         finally:
             stop.set()
 
@@ -179,6 +182,7 @@ class FileRepository:
     def _find(self, session_id: str) -> SessionRef:
         paths = self._catalogue.find(session_id)
         if not paths:
+            self.layout.check(self._files)
             raise SessionNotFound(f"there is no session {session_id}")
         if len(paths) > 1:
             raise AmbiguousSession(

@@ -192,7 +192,8 @@ class FileLog:
         unwritten.reservation.release()
         if synced:
             self._sync(file)
-        return Written(offsets[len(kept.heads) :], "synced" if synced else "written")
+        count = len(kept.heads)
+        return Written(offsets[count:], "synced" if synced else "written", kept=offsets[:count])
 
     # In the file
 

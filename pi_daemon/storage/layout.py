@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from pi_daemon.session.errors import InvalidParams, OutsideRoot
 from pi_daemon.session.head import Header
-from pi_daemon.storage.system import Files
+from pi_daemon.storage.system import Files, refusal
 
 SUFFIX = ".jsonl"
 
@@ -95,10 +95,19 @@ class Layout(Struct, frozen=True):
                     seen.add(path)
                     yield path
 
+    def check(self, files: Files) -> None:
+        """Raises StorageFailed for a sessions directory that is there and can't be read."""
+        try:
+            files.entries(Path(os.path.realpath(self.sessions_dir)))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise refusal(error, "read the sessions directory") from error
+
     def contained(self, files: Files, path: str) -> Path:
         """The real path of `path`. Raises OutsideRoot where that isn't below a root, InvalidParams where
         it is no absolute path. Whether a file is there is not asked."""
-        if not os.path.isabs(path) or "\0" in path:
+        if not os.path.isabs(path) or "\0" in path or not _encodes(path):
             raise InvalidParams("the path of a session file must be absolute", path="path")
         real = Path(os.path.realpath(path))
         base = Path(os.path.realpath(self.sessions_dir))
@@ -139,6 +148,15 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False  # a link in a circle, or to where we may not look
+
+
+def _encodes(path: str) -> bool:
+    """Whether it can name a file at all: a lone surrogate that JSON lets pass can't."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _entries(files: Files, folder: Path) -> list[os.DirEntry[str]]:

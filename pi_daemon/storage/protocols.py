@@ -47,13 +47,15 @@ class Written(Struct, frozen=True):
     """Where a batch went. `offsets[i]` is the place of line i; `durability` what is promised for it.
 
     `foreign` are the heads of entries that another process had written before ours, in file order,
-    `damage` what was wrong between them. Empty when nobody else wrote.
+    `damage` what was wrong between them. Empty when nobody else wrote. `kept` are the places of all lines before this
+    batch, where it is the first that is written.
     """
 
     offsets: list[int]
     durability: Literal["memory", "written", "synced"]
     foreign: list[Head] = []
     damage: list[Damage] = []
+    kept: list[int] = []
 
 
 class Foreign(Struct, frozen=True):

@@ -209,3 +209,34 @@ def test_errors_carry_no_content(scene: Scene) -> None:
                 assert "SECRET" not in str(answer["error"])
 
     asyncio.run(main())
+
+
+SURROGATE = '"\\ud800"'
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("session/list", f'{{"limit":{SURROGATE}}}'),
+        ("session/list", SURROGATE),
+        ("session/create", f'{{"cwd":"/p","persist":{SURROGATE}}}'),
+        ("session/create", f'{{"cwd":"/p","options":{SURROGATE}}}'),
+        ("session/open", f'{{"sessionId":"s","readOnly":{SURROGATE}}}'),
+        ("session/append", f'{{"sessionId":"s","entries":{SURROGATE}}}'),
+        ("session/append", f'{{"sessionId":"s","entries":[{SURROGATE}]}}'),
+        ("session/open", '{"path":"/w/\\ud800"}'),
+        ("session/check", '{"path":"/w/\\ud800"}'),
+        ("session/repair", '{"path":"/w/\\ud800"}'),
+        ("session/tree", f'{{"sessionId":{SURROGATE}}}'),
+    ],
+)
+def test_a_lone_surrogate_where_it_makes_no_sense(scene: Scene, method: str, params: str) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            message = f'{{"jsonrpc":"2.0","id":50,"method":"{method}","params":{params}}}'
+            answer = await client.ask_raw(50, message.encode())
+            assert answer["error"]["data"]["reason"] in ("invalidParams", "invalidEntry", "sessionNotFound")
+            assert (await client.call("daemon/status"))["pid"]
+
+    asyncio.run(main())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from tests.methods.conftest import Scene, assistant, user
 
 
@@ -151,5 +153,23 @@ def test_values_come_back_as_they_went_in(scene: Scene) -> None:
             (path,) = scene.files()
             assert raw[len('{"type":"later",') : -1].encode() in path.read_bytes()
             assert json.loads(sent[0])["result"]["entries"][0]["big"] == 123456789012345678901234567890
+
+    asyncio.run(main())
+
+
+def test_a_replay_that_would_be_too_large_is_fresh(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pi_daemon.methods.subscriptions.REPLAY_BYTES", 2000)
+
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client("a")
+            state = await client.call("session/create", cwd="/p", persist="immediate")
+            session_id, instance_id = state["sessionId"], state["instanceId"]
+            for text in "abcdefgh":
+                await client.call("session/append", sessionId=session_id, entries=[user(text)])
+            for revision, fresh in ((0, True), (7, False)):
+                since = {"instanceId": instance_id, "revision": revision}
+                caught = await client.call("session/subscribe", sessionId=session_id, since=since)
+                assert (caught["fresh"], "events" in caught) == (fresh, not fresh)
 
     asyncio.run(main())

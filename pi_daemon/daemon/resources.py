@@ -1,13 +1,18 @@
-"""How the process treats memory. Both settings are for speed alone, and for the process that serves, not for tests."""
+"""How the process uses what the system gives it: memory and file descriptors. For the process that serves, not for
+tests."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import resource
 
 KEPT_BYTES = 32 * 1024 * 1024
 """Freed memory that the process keeps for the next large reply. glibc gives blocks above 128 KB back at once and gets
 them anew, page by page: for a context of 6 MB that is a quarter of the work."""
+
+DESCRIPTORS = 8192
+"""Wanted where the soft limit is lower: 1,024 is a usual one, and every session and every client takes one."""
 
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
@@ -17,6 +22,10 @@ def settle() -> None:
     """To be called once everything is imported."""
     gc.collect()
     gc.freeze()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < DESCRIPTORS:
+        wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
