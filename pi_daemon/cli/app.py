@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from pi_daemon.cli.reach import Where
 
 EPILOG = (
-    "A SESSION is named by its id, the beginning of its id, its path, or `last`. "
-    "Exit codes: 0 done, 1 refused or failed, 2 the command line makes no sense, 3 no such session or entry, "
-    "4 the file is damaged, 5 no daemon, 130 interrupted, 141 the reader of the output has gone."
+    "A SESSION is named by its id, the beginning of its id, its path, its name, or `last`. "
+    "Exit codes: 0 done, 1 refused or failed, 2 the command line makes no sense, 3 no such session or entry, or an "
+    "ambiguous name, or a file that is no session, 4 the file is damaged, 5 no daemon, 130 interrupted, 141 the reader "
+    "of the output has gone."
 )
 
 app = typer.Typer(
@@ -34,7 +35,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Session = Annotated[str, typer.Argument(metavar="SESSION", help="Id, beginning of an id, path, or `last`.")]
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="Id, beginning of an id, path, name, or `last`.")]
+Sessions = Annotated[
+    list[str], typer.Argument(metavar="SESSION...", help="Ids, beginnings of ids, paths, names, or `last`.")
+]
 Socket = Annotated[
     Path | None, typer.Option("--socket", metavar="PATH", help="The daemon's Unix socket, where not the standard one.")
 ]
@@ -286,11 +290,12 @@ def context(
 
 
 @app.command()
-def check(session: Session, socket: Socket = None, sessions_dir: SessionsDir = None, json: Json = False) -> None:
-    """Say what is wrong with a session file. Changes nothing; exit code 4 where something is wrong."""
+def check(sessions: Sessions, socket: Socket = None, sessions_dir: SessionsDir = None, json: Json = False) -> None:
+    """Say what is wrong with session files. Changes nothing; exit code 4 where something is wrong, of several files the
+    highest one. Several with --json are one object with `files`."""
     from pi_daemon.cli.files import check
 
-    _run(json, socket, sessions_dir, lambda where, output: check(where, output, session))
+    _run(json, socket, sessions_dir, lambda where, output: check(where, output, sessions))
 
 
 @app.command()

@@ -3,7 +3,7 @@
 0    done
 1    refused or failed
 2    the command line makes no sense
-3    no session (or entry) of that name, or more than one
+3    no session (or entry) of that name, more than one, or a file that is no session
 4    the session file is damaged
 5    no daemon answers, or the connection to it was lost
 130  interrupted
@@ -86,6 +86,8 @@ def failure_of(error: ClientError) -> Failure:
         if error.reason == "ambiguousSession":
             hint = "\n".join([_HINTS["ambiguousSession"], *map(str, error.data.get("paths", []))])
         code = _CODES.get(error.reason, Exit.FAILED)
+        if error.reason == "sessionCorrupted" and error.data.get("recoverable") is False:
+            code, hint = Exit.NOT_FOUND, None
         return Failure(code, error.message, hint=hint, reason=error.reason, data=error.data)
     if isinstance(error, ConnectionLost):
         hint = "Whether the command was carried out is unknown: look with `pi-daemon tree`."

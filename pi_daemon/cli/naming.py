@@ -40,12 +40,20 @@ class Opened(NamedTuple):
 
 
 def as_path(name: str) -> Path | None:
-    """The file that `name` is the path of, if it looks like a path. Raises Failure where there is none."""
+    """The file that `name` is the path of, if it looks like a path. Raises Failure where there is none, or a directory
+    in its place."""
     if os.sep not in name and not name.endswith(".jsonl"):
         return None
     path = Path(os.path.abspath(os.path.expanduser(name)))
     if not path.exists():
         raise Failure(Exit.NOT_FOUND, f"There is no file {path}.", reason="sessionNotFound")
+    if path.is_dir():
+        raise Failure(
+            Exit.NOT_FOUND,
+            f"{path} is a directory, no session.",
+            hint="`pi-daemon list --sessions-dir` lists the sessions in a directory.",
+            reason="noSession",
+        )
     return path
 
 

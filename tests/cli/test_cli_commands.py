@@ -168,4 +168,4 @@ def test_usage(arguments: list[str]) -> None:
 
 def test_help_names_the_exit_codes() -> None:
     printed = CliRunner().invoke(app, ["--help"]).output
-    assert "Exit codes" in printed
+    assert "Exit codes" in printed and "ambiguous" in printed
