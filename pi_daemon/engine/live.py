@@ -313,7 +313,7 @@ class LiveSession:
             return
         with contextlib.suppress(PiDaemonError):
             found = await self.log.look()
-            if found.replaced:
+            if found.replaced or self.gone:
                 await self._replace(found)
             else:
                 await self._take_foreign(found.heads, found.damage)
