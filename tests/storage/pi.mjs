@@ -31,6 +31,20 @@ const commands = {
     const manager = managers.get(path);
     return calls.map(([name, ...args]) => manager[name](...args));
   },
+  // As fast as it can; the ids of what it has appended.
+  appendMany: ({ path, count, size }) => {
+    const manager = managers.get(path);
+    const content = "x".repeat(size);
+    return Array.from({ length: count }, (_, number) =>
+      manager.appendMessage({ role: "user", content: `${number} ${content}`, timestamp: number }),
+    );
+  },
+  // What it makes of many files: the ids of their entries, those that have one.
+  read: ({ paths }) =>
+    paths.map((path) => {
+      const manager = SessionManager.open(path);
+      return manager.getEntries().map((entry) => entry?.id).filter((id) => typeof id === "string");
+    }),
   fork: ({ path, cwd, dir }) => keep(SessionManager.forkFrom(path, cwd, dir)),
   branch: ({ path, leafId }) => {
     const manager = managers.get(path);

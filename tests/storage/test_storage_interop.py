@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,41 +13,13 @@ import pytest
 
 from pi_daemon.session.head import Header
 from pi_daemon.storage.layout import find_layout
-from tests.reference import reference
+from tests.storage.pi import Pi
 from tests.storage.support import CWD, HEADER, TIME, FaultyFiles, Place, chain, dump, header, ids, message
 
 A, B, C, D = chain("a", "b", "c", "d")
 
 SHARED = Path(os.environ.get("PI_DAEMON_SHARED", Path(__file__).parents[3] / "shared")) / "sessions"
 """Recordings that stay out of the project; tests run without them too."""
-
-
-class Pi:
-    """The reference in a process of its own. Raises AssertionError with what it says went wrong."""
-
-    def __init__(self, home: Path) -> None:
-        found = reference()
-        self.home = home
-        environment = {"HOME": str(home), "PI_CODING_AGENT_DIR": str(home / "agent"), "PI_OFFLINE": "1", "TZ": "UTC"}
-        self._process = subprocess.Popen(
-            [str(found.node), str(Path(__file__).with_name("pi.mjs")), str(found.package)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-        )
-
-    def __call__(self, op: str, **args: Any) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        plain = {name: str(value) if isinstance(value, Path) else value for name, value in args.items()}
-        self._process.stdin.write(json.dumps({"op": op, **plain}).encode() + b"\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        assert "error" not in answer, answer["error"]
-        return answer["result"]
-
-    def close(self) -> None:
-        self._process.communicate(timeout=10)
 
 
 @pytest.fixture(scope="module")
