@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from pi_daemon.cli.fast import IDLE_MINUTES
 
@@ -25,7 +26,21 @@ EPILOG = (
     "of the output has gone."
 )
 
+
+class _Commands(typer.core.TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            # An option that isn't there. Where pi keeps the sessions of a project is called `--home-me-project--`.
+            option = getattr(error, "option_name", None)
+            if isinstance(option, str) and (os.sep in option or os.path.lexists(option)):
+                error.message = f"{error.message}. A path that begins with -- is written ./{option}"  # type: ignore[attr-defined]
+            raise
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="pi-daemon",
     help="Sessions of the pi coding agent as trees, served to many clients at once.",
     epilog=EPILOG,
@@ -95,6 +110,8 @@ def _run(
     socket: Path | None,
     sessions_dir: Path | None,
     do: Callable[[Where, Output], Coroutine[Any, Any, Exit | None]],
+    *,
+    can_recover: bool = False,
 ) -> None:
     """Does it, and ends the process with what it returns or what its failure means."""
     import asyncio
@@ -110,7 +127,7 @@ def _run(
         try:
             code = asyncio.run(do(Where(socket, sessions_dir), output))
         except (Failure, ClientError) as error:
-            failure = error if isinstance(error, Failure) else failure_of(error)
+            failure = error if isinstance(error, Failure) else failure_of(error, recover=can_recover)
             output.fail(failure)
             code = failure.code
         sys.stdout.flush()
@@ -257,6 +274,7 @@ def tree(
         socket,
         sessions_dir,
         lambda where, output: tree(where, output, session, filter=FILTERS[filter], fold=fold, recover=recover),
+        can_recover=True,
     )
 
 
@@ -286,6 +304,7 @@ def context(
         lambda where, output: context(
             where, output, session, leaf=leaf, format=format, pairing=pairing, full=full, recover=recover
         ),
+        can_recover=True,
     )
 
 
@@ -332,6 +351,7 @@ def fork(
         lambda where, output: fork(
             where, output, session, entry, before=before, tree=tree, cwd=directory, new_id=id, recover=recover
         ),
+        can_recover=True,
     )
 
 

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from typing import Any
 
 from pi_daemon_client import ClientError, ConnectionLost, ServerError, Unreachable
@@ -58,15 +59,13 @@ _CODES = {
     "entryNotFound": Exit.NOT_FOUND,
     "ambiguousSession": Exit.NOT_FOUND,
     "sessionCorrupted": Exit.DAMAGED,
-    "invalidParams": Exit.USAGE,
     "shuttingDown": Exit.NO_DAEMON,
 }
 
 _HINTS = {
     "sessionNotFound": "`pi-daemon list` shows the sessions there are.",
     "entryNotFound": "`pi-daemon tree SESSION` shows the entries with their ids.",
-    "sessionCorrupted": "`pi-daemon check FILE` says what is wrong, `pi-daemon repair FILE` mends it, and --recover "
-    "reads what can be read.",
+    "sessionCorrupted": "`pi-daemon check FILE` says what is wrong, `pi-daemon repair FILE` mends it.",
     "outsideRoot": "Name its directory with --sessions-dir.",
     "ambiguousSession": "Name the session by its path.",
     "unauthorized": "The token is in the daemon's state directory.",
@@ -77,10 +76,24 @@ _HINTS = {
 }
 
 
-def failure_of(error: ClientError) -> Failure:
-    """What a person is told of an error of the client."""
+_WORDS = (
+    (r", or use `at`", ", or leave out --before"),
+    (r"leave `position` out", "leave out --before"),
+    (r"read session/tree(?: for those it has)?", "`pi-daemon tree` shows those it has"),
+    (r'; open it with recover: "skip", or repair it', ""),
+)
+"""What the daemon says to programs (a pattern), and what it means for somebody at a command line."""
+
+
+def failure_of(error: ClientError, *, recover: bool = False) -> Failure:
+    """What a person is told of an error of the client. `recover`: the command has --recover."""
     if isinstance(error, ServerError):
         hint = _HINTS.get(error.reason)
+        message = error.message
+        for pattern, words in _WORDS:
+            message = re.sub(pattern, words, message)
+        if error.reason == "sessionCorrupted" and recover:
+            hint = f"{hint} --recover reads what can be read."
         if error.reason == "writerBusy" and isinstance(owner := error.data.get("owner"), dict):
             hint = f"It is held by process {owner.get('pid')} on {owner.get('host')} ({owner.get('client')})."
         if error.reason == "ambiguousSession":
@@ -88,7 +101,9 @@ def failure_of(error: ClientError) -> Failure:
         code = _CODES.get(error.reason, Exit.FAILED)
         if error.reason == "sessionCorrupted" and error.data.get("recoverable") is False:
             code, hint = Exit.NOT_FOUND, None
-        return Failure(code, error.message, hint=hint, reason=error.reason, data=error.data)
+        if error.reason == "invalidParams" and error.data.get("path") == "sessionId":
+            code = Exit.USAGE  # what was typed can be no id
+        return Failure(code, message, hint=hint, reason=error.reason, data=error.data)
     if isinstance(error, ConnectionLost):
         hint = "Whether the command was carried out is unknown: look with `pi-daemon tree`."
         return Failure(Exit.NO_DAEMON, str(error), hint=hint, reason="connectionLost")

@@ -1,4 +1,5 @@
-"""Which session, and which entry, a person means: by id, by the beginning of an id, by path, or `last`."""
+"""Which session, and which entry, a person means: by id, by the beginning of an id, by path, by its name, or
+`last`."""
 
 from __future__ import annotations
 
@@ -40,13 +41,11 @@ class Opened(NamedTuple):
 
 
 def as_path(name: str) -> Path | None:
-    """The file that `name` is the path of, if it looks like a path. Raises Failure where there is none, or a directory
-    in its place."""
-    if os.sep not in name and not name.endswith(".jsonl"):
+    """The file that `name` is the path of; None where it doesn't look like a path, or nothing is there: it may be what
+    a session is called. Raises Failure for a directory."""
+    path = _path(name)
+    if path is None or not path.exists():
         return None
-    path = Path(os.path.abspath(os.path.expanduser(name)))
-    if not path.exists():
-        raise Failure(Exit.NOT_FOUND, f"There is no file {path}.", reason="sessionNotFound")
     if path.is_dir():
         raise Failure(
             Exit.NOT_FOUND,
@@ -55,6 +54,11 @@ def as_path(name: str) -> Path | None:
             reason="noSession",
         )
     return path
+
+
+def _path(name: str) -> Path | None:
+    looks_like_one = os.sep in name or name.endswith(".jsonl")
+    return Path(os.path.abspath(os.path.expanduser(name))) if looks_like_one else None
 
 
 async def with_file(where: Where, path: Path, action: Callable[[AsyncClient], Awaitable[T]]) -> T:
@@ -135,14 +139,24 @@ async def _by_name(client: AsyncClient, name: str, how: Opening, progress: Progr
 
 
 async def listed(client: AsyncClient, name: str, progress: ProgressCallback) -> types.SessionInfo:
-    """The one session whose id is `name` or begins so. Raises Failure."""
-    found = [session async for session in client.iter_sessions(progress=progress) if _fits(name, session["sessionId"])]
+    """The one session whose id is `name` or begins so, else the one that is called so. Raises Failure."""
+    found: list[types.SessionInfo] = []
+    called: list[types.SessionInfo] = []
+    async for session in client.iter_sessions(progress=progress):
+        if name and session["sessionId"].startswith(name):
+            found.append(session)
+        elif name and session["name"] == name:
+            called.append(session)
+    found = [session for session in found if session["sessionId"] == name] or found or called
     if len(found) == 1:
         return found[0]
     if not found:
+        path = _path(name)
         raise Failure(
             Exit.NOT_FOUND,
-            f"No session in {client.daemon['sessionsDir']} has the id {name}, and none begins so.",
+            f"There is no file {path}, and no session is called so."
+            if path is not None
+            else f"No session in {client.daemon['sessionsDir']} has the id or the name {name}, and no id begins so.",
             hint="`pi-daemon list` shows the sessions there are; --sessions-dir names another directory.",
             reason="sessionNotFound",
         )
@@ -200,10 +214,6 @@ async def _leaf_of_the_conversation(opened: Opened) -> str:
             if kinds.get(one) not in _BESIDE_THE_CONVERSATION:
                 return one
     raise Failure(Exit.NOT_FOUND, "The leaf is before the first entry of the conversation.", reason="entryNotFound")
-
-
-def _fits(name: str, session_id: str) -> bool:
-    return session_id.startswith(name) and name != ""
 
 
 def _choose(names: list[str]) -> str:

@@ -84,6 +84,9 @@ async def private(where: Where) -> AsyncClient:
 @asynccontextmanager
 async def reach(where: Where) -> AsyncIterator[AsyncClient]:
     """Raises Unreachable, ServerError, Failure."""
+    if where.sessions_dir is not None and not where.sessions_dir.is_dir():
+        what = "is no directory" if where.sessions_dir.exists() else "does not exist"
+        raise Failure(Exit.NOT_FOUND, f"The directory {where.sessions_dir} {what}.", reason="directoryNotFound")
     try:
         client = await running(where)
     except (Unreachable, Failure) as error:

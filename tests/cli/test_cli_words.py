@@ -1,0 +1,74 @@
+"""What is typed, and what a person is told when it can't be done: in the words of the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import Commands, conversation, line, message, write_session
+from typer.testing import CliRunner
+
+from pi_daemon.cli.app import app
+
+pytestmark = pytest.mark.slow
+
+
+def named(id: str, name: str) -> list[dict[str, object]]:
+    return [message("u1", None, "user", id), line("session_info", "s1", "u1", name=name)]
+
+
+def test_a_session_by_its_name(commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", named("aaaa-1", "fix a/b.jsonl"))
+    write_session(commands.sessions, "bbbb-1", named("bbbb-1", "aaaa"))
+    write_session(commands.sessions, "cccc-1", named("cccc-1", "twice"))
+    write_session(commands.sessions, "dddd-1", named("dddd-1", "twice"))
+    assert commands.json("tree", "fix a/b.jsonl")["sessionId"] == "aaaa-1"
+    assert commands.json("check", "fix a/b.jsonl")["sessionId"] == "aaaa-1"
+    # An id, or its beginning, goes before a name.
+    assert commands.json("tree", "aaaa")["sessionId"] == "aaaa-1"
+    twice = commands.json("tree", "twice", code=3)["error"]
+    assert twice["reason"] == "ambiguousSession" and len(twice["data"]["paths"]) == 2
+    assert "no session is called so" in commands.json("tree", "./none.jsonl", code=3)["error"]["message"]
+    assert "the id or the name nobody" in commands.json("tree", "nobody", code=3)["error"]["message"]
+
+
+def test_an_id_goes_before_longer_ones(commands: Commands) -> None:
+    for id in ("aaaa-1", "aaaa-10"):
+        write_session(commands.sessions, id, conversation())
+    assert commands.json("check", "aaaa-1")["sessionId"] == "aaaa-1"
+
+
+def test_refusals_speak_of_options(commands: Commands) -> None:
+    path = write_session(commands.sessions, "aaaa-1", conversation())
+    # Refused, not a command line that makes no sense.
+    before = commands.json("fork", "aaaa-1", "a1", "--before", code=1)["error"]
+    assert before["reason"] == "invalidParams" and before["message"].endswith("or leave out --before.")
+    write_session(commands.sessions, "bbbb-1", [])
+    assert commands.json("fork", "bbbb-1", "--before", code=3)["error"]["reason"] == "entryNotFound"
+    assert commands.json("fork", "aaaa-1", "--id", "no id", code=2)["error"]["reason"] == "invalidParams"
+    path.write_bytes(path.read_bytes().replace(b'{"type": "message", "id": "a1"', b'{"type": \x00', 1))
+    for command, recovers in ((["tree"], True), (["context"], True), (["fork"], True), (["rename"], False)):
+        commands.run(*command, str(path), *(["x"] if command == ["rename"] else []), code=4)
+        assert "recover:" not in commands.errors and "pi-daemon repair FILE" in commands.errors
+        assert ("--recover" in commands.errors) is recovers
+
+
+def test_a_directory_that_is_not_there(commands: Commands, tmp_path: Path) -> None:
+    for command in (["list"], ["tree", "last"], ["check", "last"]):
+        refused = CliRunner().invoke(app, [*command, "--sessions-dir", str(tmp_path / "nope"), "--json"])
+        error = json.loads(refused.stdout)["error"]
+        assert (refused.exit_code, error["reason"]) == (3, "directoryNotFound")
+        assert f"{tmp_path}/nope does not exist" in error["message"]
+    (tmp_path / "file").write_text("")
+    assert "is no directory" in CliRunner().invoke(app, ["list", "--sessions-dir", str(tmp_path / "file")]).stderr
+
+
+@pytest.mark.parametrize("path", ["--home-me--/x.jsonl", "--home-me--"])
+def test_a_path_that_looks_like_an_option(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "--home-me--").mkdir()
+    refused = CliRunner().invoke(app, ["check", path])
+    assert refused.exit_code == 2 and f"written ./{path}" in refused.output
+    assert "written ./" not in CliRunner().invoke(app, ["check", "--odd"]).output
