@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import structs
 
 from pi_daemon.session.errors import StorageFailed
+from pi_daemon.session.head import Damage
 from pi_daemon.storage.scan import MARK, Found, Reader, Tail, mark_before
 from pi_daemon.storage.system import Files, refusal
 
@@ -39,6 +40,7 @@ class Follower:
         self.reader = reader
         self._state = state
         self._grew_at = files.now()
+        self._torn: Damage | None = None
         self._out_of_step = False
 
     def stat(self) -> os.stat_result:
@@ -60,9 +62,13 @@ class Follower:
 
     def catch_up(self) -> Found:
         """Read what has come since, if anything. Raises Replaced, StorageFailed."""
+        found = self._read_what_came()
+        return self._stood_still() if found is None else found
+
+    def _read_what_came(self) -> Found | None:
         state, tail = self.stat(), self.tail
         if self.unchanged(state):
-            return Found()
+            return None
         try:
             self._check_mark(tail, state.st_size)
             if state.st_size != tail.size:
@@ -70,7 +76,28 @@ class Follower:
             found, self.tail = self._read_on(tail, state)
         except OSError as error:
             raise refusal(error, f"read {self.path.name}") from error
-        return found
+        return self._held_back(found)
+
+    @property
+    def torn(self) -> bool:
+        """Whether a last line without an end is to be told, if it doesn't get its end: a page at a time a line comes
+        into a file, so while another process writes it one may see the half of it."""
+        return self._torn is not None
+
+    def _held_back(self, found: Found) -> Found:
+        torn = [damage for damage in found.damage if damage.kind == "tornTail"]
+        if not self.tail.fragment:
+            self._torn = None
+        elif torn:
+            self._torn = torn[-1]
+        return Found(found.heads, [damage for damage in found.damage if damage.kind != "tornTail"]) if torn else found
+
+    def _stood_still(self) -> Found:
+        torn = self._torn
+        if torn is None or self.files.now() - self._grew_at < SETTLED_SECONDS:
+            return Found()
+        self._torn = None
+        return Found(damage=[torn])
 
     def check(self) -> None:
         """Raise Replaced unless everything read so far is still where it was, StorageFailed as ever."""
@@ -94,7 +121,7 @@ class Follower:
             if now >= deadline:
                 raise StorageFailed(f"another process is writing a line to {self.path.name}; try again", errno="EBUSY")
             self.files.sleep(left)
-            note(self.catch_up())
+            note(self._read_what_came() or Found())
 
     def wrote(self, data: bytes, led: bool, lines: int, state: os.stat_result) -> tuple[Found, bool]:
         """We have written `data`, so many lines, with a newline in front if `led`; `state` is the file's after that.
@@ -120,6 +147,8 @@ class Follower:
             rest = self.files.read(self.fd, start - before.end, before.end)
             found.damage += self.reader.read_ended(rest, before.end)
         self.reader.wrote(lines)
+        found = self._held_back(found)
+        self._torn = None
         end = start + len(data)
         behind_known = tail.end == start
         mark = (tail.mark + data)[-MARK:] if behind_known else mark_before(self.files, self.fd, end)

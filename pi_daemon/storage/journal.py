@@ -21,6 +21,7 @@ from msgspec import Struct
 from pi_daemon.session.errors import ReadOnly, SessionFailed, StorageFailed, WriterBusy
 from pi_daemon.session.head import IN_MEMORY, Head, Header
 from pi_daemon.session.migrate import migrated_line
+from pi_daemon.session.rawjson import BadJson
 from pi_daemon.storage.follow import Follower, Replaced
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.lease import Lease
@@ -142,7 +143,8 @@ class FileLog:
     async def look(self) -> Foreign:
         if self._writing.acquire(blocking=False):
             try:
-                if self._file is None or (self._file.unchanged(self._file.stat()) and not self._own.due()):
+                file = self._file
+                if file is None or (file.unchanged(file.stat()) and not file.torn and not self._own.due()):
                     self._seen = self._files.now()
                     found = self._report()
                     return Foreign(found.heads, found.damage)
@@ -287,10 +289,10 @@ class FileLog:
 
     def _migrate(self, file: Follower, migration: Migration) -> None:
         """Readers wait meanwhile: they would take the new file for a stranger's."""
-        size = file.tail.size
+        known = file.tail.size, file.tail.mtime_ns
         with self._places, telling(f"rewrite {self._path.name} as version 3"):
-            fd, state, placed = migrate(self._files, self._path, file.fd, size, migration)
-            self._file = file.moved(fd, state, state.st_size - size)
+            fd, state, placed = migrate(self._files, self._path, file.fd, known, migration)
+            self._file = file.moved(fd, state, state.st_size - file.tail.size)
             self._lease.took(state)
             for head, offset, length in placed:
                 head.offset, head.length = offset, length
@@ -378,7 +380,10 @@ class FileLog:
                 raise refusal(error, f"read {self._path.name}") from error
             if self._migration is not None:
                 version = self._migration.version
-                lines = [migrated_line(head, line, version) for head, line in zip(heads, lines, strict=True)]
+                try:
+                    lines = [migrated_line(head, line, version) for head, line in zip(heads, lines, strict=True)]
+                except BadJson as error:
+                    raise file.replaced() from error
                 return from_starts(lines, starts)
             return lines
 

@@ -38,7 +38,8 @@ def repair(files: Files, notes: Notes, path: Path, keep_in: Path) -> RepairRepor
         with telling(f"repair {path.name}"), holding(files, notes, path, fd):
             pieces = [without(*line_at(files, fd, damage.offset or 0, damage.length or 0)) for damage in dropped]
             parts = rewritten(files, fd, pieces, found.tail.size, [])
-            new, _, original = replace(files, path, fd, parts, found.tail.size, keep_in)
+            known = found.tail.size, found.state.st_mtime_ns
+            new, _, original = replace(files, path, fd, parts, known, keep_in)
             files.close(new)
             sync_folder(files, path.parent)
     return RepairReport(str(path), str(original), dropped)

@@ -7,6 +7,7 @@ they are: nothing is rewritten from what a lenient reading understood.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +18,16 @@ from msgspec import Struct
 from pi_daemon.session.errors import StorageFailed
 from pi_daemon.session.head import Head, Header
 from pi_daemon.session.migrate import migrated_line
-from pi_daemon.session.rawjson import dumps, join, members
+from pi_daemon.session.rawjson import BadJson, dumps, join, members
 from pi_daemon.storage.keep import CHUNK, chunks, keep_copy, same_file
 from pi_daemon.storage.lines import read_ranges
 from pi_daemon.storage.publish import staging_path, write_all, write_new
 from pi_daemon.storage.system import Files
 
 Change = Callable[[bytes], bytes]
+
+Known = tuple[int, int]
+"""The size in bytes, and the time of the last change in ns, of the file that was read."""
 
 
 class Piece(Struct, frozen=True):
@@ -102,7 +106,10 @@ def rewritten(
             last += 1
         for piece, old in zip(pieces[first:last], read_ranges(files, fd, offsets, lengths), strict=True):
             gap = len(old) - piece.length
-            new = piece.change(old[gap:])
+            try:
+                new = piece.change(old[gap:])
+            except BadJson as error:  # it was readable before: another process has written over it
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE)) from error
             placed.append((written + gap, len(new)))
             written += gap + len(new)
             yield old[:gap] + new
@@ -125,19 +132,19 @@ def gathered(parts: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def migrate(
-    files: Files, path: Path, fd: int, size: int, migration: Migration
+    files: Files, path: Path, fd: int, known: Known, migration: Migration
 ) -> tuple[int, os.stat_result, list[tuple[Head, int, int]]]:
-    """Put the file as version 3 in the place of the one behind `fd`, of which `size` bytes are known: the new one's
-    descriptor, locked, and state, and where each entry is in it. Raises as `replace` does."""
+    """Put the file as version 3 in the place of the one behind `fd`: the new one's descriptor, locked, and state, and
+    where each entry is in it. Raises as `replace` does."""
     pieces = [Piece(*migration.header_at, migrated_header), *migration_pieces(migration.heads, migration.version)]
     placed: list[tuple[int, int]] = []
-    new, state, _ = replace(files, path, fd, rewritten(files, fd, pieces, size, placed), size, migration.keep_in)
+    new, state, _ = replace(files, path, fd, rewritten(files, fd, pieces, known[0], placed), known, migration.keep_in)
     entries = [(piece.head, *place) for piece, place in zip(pieces, placed, strict=True) if piece.head is not None]
     return new, state, entries
 
 
 def replace(
-    files: Files, path: Path, fd: int, parts: Iterator[bytes], known_size: int, keep_in: Path
+    files: Files, path: Path, fd: int, parts: Iterator[bytes], known: Known, keep_in: Path
 ) -> tuple[int, os.stat_result, Path]:
     """Put a file with these bytes in the place of the one behind `fd`: its descriptor, its state, and the copy of
     the old one in `keep_in`.
@@ -154,7 +161,8 @@ def replace(
         files.chmod(new, stat.S_IMODE(files.fstat(fd).st_mode))
         if not same_file(files, path, fd):
             raise StorageFailed(f"{path.name} was replaced by another process; open it again", errno="ESTALE")
-        if files.fstat(fd).st_size != known_size:
+        old = files.fstat(fd)
+        if (old.st_size, old.st_mtime_ns) != known:
             raise StorageFailed(f"another process is writing to {path.name}; try again", errno="EBUSY")
         state = files.fstat(new)
         files.rename(beside, path)
@@ -164,7 +172,7 @@ def replace(
         files.close(new)
         raise
     try:
-        late = b"".join(chunks(files, fd, known_size, files.fstat(fd).st_size))
+        late = b"".join(chunks(files, fd, known[0], files.fstat(fd).st_size))
         if late:
             write_all(files, new, late)
     except BaseException:
