@@ -15,6 +15,9 @@ from pi_daemon.cli.reach import Where, reach
 SHORTEST = 8
 """Characters of an id that are shown at least."""
 
+NARROW = 72
+"""Columns of a terminal below which the directory and the hour give way to the title."""
+
 TITLE = 60
 """Characters of a session's name or first message in the table."""
 
@@ -41,27 +44,36 @@ def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> 
     from rich.table import Table
     from rich.text import Text
 
+    narrow = output.narrow(NARROW)
+    mark_open, mark_unwritten = ("●", "○") if output.unicode else ("*", "o")
     table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
     table.add_column("session", no_wrap=True, style="cyan")
+    if marked := any(session["open"] or not session["persisted"] for session in sessions):
+        table.add_column("", no_wrap=True, style="green")
     table.add_column("last message", no_wrap=True)
     table.add_column("messages", justify="right", no_wrap=True)
-    table.add_column("title")
-    table.add_column("directory", style="dim")
+    table.add_column("title", min_width=24 if not narrow else None)
+    if not narrow:
+        table.add_column("directory", style="dim")
     for session in sessions:
         name = session["name"]
         title = safe.line(name or session["firstMessage"])
         title = title if len(title) <= TITLE else title[: TITLE - 1] + ("…" if output.unicode else "~")
-        notes = " (open)" if session["open"] else ""
-        notes += "" if session["persisted"] else " (not on disk yet)"
+        mark = mark_unwritten if not session["persisted"] else mark_open if session["open"] else ""
+        # Where the terminal is narrow these two give way, and are cut, not folded.
+        shown_title = Text(title, "bold" if name else "", no_wrap=True, overflow="ellipsis")
+        directory = Text(safe.line(home(session["cwd"])), no_wrap=True, overflow="ellipsis")
         table.add_row(
             safe.line(names[session["sessionId"]]),
-            when(session["modified"]),
+            *([mark] if marked else []),
+            when(session["modified"], short=narrow),
             f"{session['messageCount']:,}",
-            # Where the terminal is narrow these two give way, and are cut, not folded.
-            Text.assemble((title, "bold" if name else ""), (notes, "green"), no_wrap=True, overflow="ellipsis"),
-            Text(safe.line(home(session["cwd"])), no_wrap=True, overflow="ellipsis"),
+            shown_title,
+            *([] if narrow else [directory]),
         )
     output.table(table)
+    if marked:
+        output.print(Text(f"{mark_open} open  {mark_unwritten} open, not on disk", "dim"))
 
 
 def unique(ids: list[str]) -> dict[str, str]:
@@ -79,10 +91,10 @@ def _common(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def when(timestamp: str) -> str:
-    """Local time to the minute; what is no time as it is."""
+def when(timestamp: str, *, short: bool = False) -> str:
+    """Local time to the minute, `short` to the day; what is no time as it is."""
     try:
-        return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M")
+        return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d" if short else "%Y-%m-%d %H:%M")
     except (ValueError, OverflowError):
         return safe.line(timestamp)
 

@@ -79,6 +79,15 @@ class Output:
         """Whether lines and bullets can be drawn."""
         return (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16", "utf32")
 
+    @property
+    def columns(self) -> int | None:
+        """How wide the terminal is; None where there is none, and nothing needs to be cut."""
+        return self.console.width if sys.stdout.isatty() else None
+
+    def narrow(self, columns: int) -> bool:
+        """Whether the terminal has fewer columns than that."""
+        return self.columns is not None and self.columns < columns
+
     def json(self, value: Any) -> None:
         data = safe.json_bytes(dumps(value)) + b"\n"
         if (buffer := getattr(sys.stdout, "buffer", None)) is not None:
@@ -108,6 +117,18 @@ class Output:
             sys.stdout.write(f"{text}\n")
         else:
             self.console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+
+    def wrapped(self, text: Text, indent: int) -> None:
+        """One line, folded between words where the terminal ends; what follows is indented."""
+        if self.columns is None:
+            self.print(text)
+            return
+        from rich.text import Text
+
+        first, *rest = text.wrap(self.console, max(self.columns - indent, 20))
+        for line in (first, *rest):
+            line.rstrip()
+        self.print(first, *(Text.assemble(" " * indent, line) for line in rest))
 
     def table(self, table: Table) -> None:
         """As wide as the terminal; without one as wide as it gets, and no spaces at the ends of lines."""

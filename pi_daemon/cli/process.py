@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pi_daemon_client import Unreachable
 from pi_daemon_client.types import StatusResult
@@ -18,7 +18,12 @@ from pi_daemon.cli.output import Output
 from pi_daemon.cli.reach import Where, running
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from pi_daemon.transports.lock import Holder
+
+NARROW = 100
+"""Columns of a terminal below which `status` shows the half of it."""
 
 PATIENCE = 30.0
 """Seconds that a daemon may take to leave: it drains within ten."""
@@ -129,29 +134,47 @@ def draw(output: Output, found: StatusResult) -> None:
         f"up {_duration(found['uptime'])}, {found['memory'] / 1e6:.0f} MB"
     )
     output.print(f"serves {safe.line(found['sessionsDir'])} on {safe.line(', '.join(found['transports']))}")
+    narrow = output.narrow(NARROW)
     clients = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("client", "transport", "requests", "queued", "bytes", "resyncs"):
-        clients.add_column(name, justify="left" if name in ("client", "transport") else "right")
+    clients.add_column("client")
+    clients.add_column("transport", no_wrap=True)
+    counts: list[tuple[str, Literal["requests", "queued", "queuedBytes", "resyncs"]]]
+    counts = [("requests", "requests"), ("queued", "queued"), ("bytes", "queuedBytes"), ("resyncs", "resyncs")]
+    counts = counts[:2] if narrow else counts
+    for heading, _ in counts:
+        clients.add_column(heading, justify="right", no_wrap=True)
     for client in found["clients"]:
         clients.add_row(
-            safe.line(f"{client['name']} ({client['clientId']})"),
+            _giving_way(client["name"] if narrow else f"{client['name']} ({client['clientId']})"),
             safe.line(client["transport"]),
-            *(f"{client[name]:,}" for name in ("requests", "queued", "queuedBytes", "resyncs")),
+            *(f"{client[name]:,}" for _, name in counts),
         )
     output.table(clients)
     if not found["sessions"]:
         output.print("No session is open.")
         return
     sessions = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("session", "entries", "revision", "subscribers", "queued", "on disk"):
-        sessions.add_column(name, justify="left" if name in ("session", "on disk") else "right")
+    sessions.add_column("session")
+    facts: list[tuple[str, Literal["entryCount", "subscribers", "revision", "queued"]]]
+    facts = [("entries", "entryCount"), ("subscribers", "subscribers"), ("revision", "revision"), ("queued", "queued")]
+    facts = facts[:2] if narrow else facts
+    for heading, _ in facts:
+        sessions.add_column(heading, justify="right", no_wrap=True)
+    sessions.add_column("on disk", no_wrap=True)
     for session in found["sessions"]:
         sessions.add_row(
-            safe.line(session["sessionId"]),
-            *(f"{session[name]:,}" for name in ("entryCount", "revision", "subscribers", "queued")),
+            _giving_way(session["sessionId"]),
+            *(f"{session[name]:,}" for _, name in facts),
             "yes" if session["persisted"] else "not yet",
         )
     output.table(sessions)
+
+
+def _giving_way(text: str) -> Text:
+    """A cell that is cut, so that the others of its row are not."""
+    from rich.text import Text
+
+    return Text(safe.line(text), no_wrap=True, overflow="ellipsis")
 
 
 def _duration(seconds: float) -> str:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _ID = 8
 """Characters of an entry's id: all of those that pi makes, the beginning of others."""
 
-_KIND = 15
-"""Columns of the kind of an entry: most of those that pi makes."""
+_KIND = (10, 21)
+"""Columns of the kind of an entry at least and at most: a quarter of the terminal, all of what pi makes."""
 
 _STYLES = {
     "user": "bold cyan",
@@ -39,10 +39,11 @@ class Marks(NamedTuple):
     bar: str
     branch: str
     folded: str
+    cut: str
 
 
-UNICODE = Marks("●", "○", "◆", "│ ", "├─", "⋮")
-ASCII = Marks("*", "o", "#", "| ", "|-", ":")
+UNICODE = Marks("●", "○", "◆", "│ ", "├─", "⋮", "…")
+ASCII = Marks("*", "o", "#", "| ", "|-", ":", "~")
 
 FILTERS = {
     "default": "default",
@@ -75,7 +76,7 @@ def draw(output: Output, state: SessionState, found: TreeResult, *, fold: bool =
     count = counted(len(nodes), state["entryCount"])
     output.print(Text.assemble((safe.line(title), "bold"), f"  {safe.line(state['sessionId'])}  {count}", ""))
     leaf = shown_leaf(found)
-    for line in lines(rows(nodes, leaf, fold=fold), leaf, marks):
+    for line in lines(rows(nodes, leaf, fold=fold), leaf, marks, output.columns):
         output.line(line)
     if note := where_the_leaf_is(found, state["entryCount"]):
         output.print(note)
@@ -117,11 +118,15 @@ def where_the_leaf_is(found: TreeResult, entries: int) -> str | None:
     return f"The leaf itself is {safe.line(leaf)}, which this filter hides; {safe.line(drawn)} stands for it."
 
 
-def lines(shown: list[Row], leaf_id: str | None, marks: Marks) -> list[Text]:
+def lines(shown: list[Row], leaf_id: str | None, marks: Marks, columns: int | None = None) -> list[Text]:
+    """`columns` of the terminal, so that long kinds leave room for the rest; None: nothing is cut."""
     from rich.text import Text
 
     result: list[Text] = []
-    width = min(_KIND, max((len(kind(row.node)) for row in shown if not row.folded), default=0))
+    width = max((len(safe.line(kind(row.node))) for row in shown if not row.folded), default=0)
+    if columns is not None:
+        least, most = _KIND
+        width = min(width, max(least, min(most, columns // 4)))
     for row in shown:
         if row.root and result:
             result.append(Text())
@@ -148,7 +153,9 @@ def _line(row: Row, leaf_id: str | None, marks: Marks, width: int) -> Text:
     text.append(mark, "bold yellow" if leaf else "bold" if bright else "dim")
     text.append(f" {safe.line(node['id'])[:_ID]:<{_ID}} ", "dim")
     style = _STYLES.get(kind(node), "default")
-    text.append(f"{safe.line(kind(node)):<{width}} ", style if bright else f"dim {style}")
+    called = safe.line(kind(node))
+    called = called if len(called) <= width else called[: width - 1] + marks.cut
+    text.append(f"{called:<{width}} ", style if bright else f"dim {style}")
     if "label" in node:
         text.append(f"[{safe.line(node['label'])}] ", "bold yellow")
     if leaf:

@@ -24,7 +24,7 @@ from pi_daemon.cli.demo.process import DemoDaemon
 from pi_daemon.cli.demo.scene import BY_PATTERN, MENDED, Scene
 from pi_daemon.cli.demo.watcher import Watcher
 from pi_daemon.cli.exits import Exit, Failure
-from pi_daemon.cli.output import Output
+from pi_daemon.cli.output import Output, plural
 
 
 async def demo(output: Output, *, keep: bool) -> None:
@@ -81,7 +81,7 @@ class Demo:
         text.append(f"{method:<20} ", "yellow")
         text.append(safe.line(f"revision {revision}{whom}  "), "dim")
         text.append(safe.line(gist))
-        self.output.line(text)
+        self.output.wrapped(text, 4)
 
     # What happens.
 
@@ -159,7 +159,8 @@ class Demo:
     async def _fork(self, first: str) -> dict[str, Any]:
         self.step("The first way becomes a session of its own")
         state = await self.editor.fork(self._session, entry_id=first)
-        self.say(f"{state['sessionId']}, {state['entryCount']} entries, from {Path(state['parentSession'] or '').name}")
+        count = plural(state["entryCount"], "entry", "entries")
+        self.say(f"{state['sessionId']}, {count}, from {Path(state['parentSession'] or '').name}")
         self.result["fork"] = dict(state)
         return dict(state)
 
@@ -209,7 +210,7 @@ class Demo:
         self.say(f"{len(self.acknowledged)} entries were acknowledged, each is in the file once; no file is damaged")
         self.say(f"{len(self.watcher.notifications)} notifications reached the side panel, in order, with one resync")
         for check in checks:
-            self.say(f"{check['path']} ({check['entryCount']} entries)")
+            self.say(f"{check['path']} ({plural(check['entryCount'], 'entry', 'entries')})")
         seconds = time.monotonic() - self._started
         where = f"--sessions-dir {self.daemon.sessions}"
         self.say(
