@@ -279,8 +279,7 @@ class LiveSession:
         previous = self.leaf_id
         for entry in staged:
             self.tree.add(entry.head)
-            if self._trail is not None and self._trail.leaf_id == entry.head.parent_id:
-                self._trail.extend((entry.head,))
+            self._go_on(entry.head)
             self.meter.note(entry.head, entry.look, tokens_after.get(entry.head.id))
             self.persistence.note(entry.head)
         if staged or operation.moves:
@@ -323,9 +322,10 @@ class LiveSession:
             previous = self.leaf_id
             lines = await self.lines(heads)
             for head in heads:
+                doubled = head.id in self.tree
                 self.tree.add(head)
                 self.persistence.note(head)
-            self._trail = None
+                self._go_on(head, anew=doubled)
             self.leaf_id = self.tree.last_id
             nodes = [NodeFacts(h, h.parent_id, preview(h, line)) for h, line in zip(heads, lines, strict=True)]
             events: list[Event] = [Appended(nodes, "external")]
@@ -375,6 +375,16 @@ class LiveSession:
         if self._trail is None or self._trail.leaf_id != self.leaf_id:
             self._trail = Trail(self.tree.path(self.leaf_id))
         return self._trail
+
+    def _go_on(self, head: Head, *, anew: bool = False) -> None:
+        """An entry was added: the path goes on with it, or has to be looked up `anew`, also where it is the parent
+        that the path's first entry has been missing."""
+        trail = self._trail
+        if trail is not None:
+            if anew or trail.leaf_id != head.parent_id or (trail.path and trail.path[0].parent_id == head.id):
+                self._trail = None
+            else:
+                trail.extend((head,))
 
     async def lines(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
         """The entries as they are stored; where `starts` has a number, their messages. Raises StorageFailed."""
