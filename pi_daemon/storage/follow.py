@@ -6,6 +6,7 @@ A `Follower` notices both: growth is read, anything else means that the file isn
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from msgspec import structs
 
 from pi_daemon.session.errors import StorageFailed
 from pi_daemon.session.head import Damage
+from pi_daemon.storage.changes import Stamp
 from pi_daemon.storage.scan import MARK, Found, Reader, Tail, mark_before
 from pi_daemon.storage.system import Files, refusal
 
@@ -122,6 +124,21 @@ class Follower:
                 raise StorageFailed(f"another process is writing a line to {self.path.name}; try again", errno="EBUSY")
             self.files.sleep(left)
             note(self._read_what_came() or Found())
+
+    def stand_still(self) -> None:
+        """Wait until nothing has happened for a while to the file that the path names, whichever it is: who rewrites
+        one in place may be in the middle of it. Raises nothing."""
+        since = self.files.now()
+        deadline = since + PATIENCE_SECONDS
+        last: Stamp | None = None
+        with contextlib.suppress(OSError):
+            while (now := self.files.now()) < deadline:
+                stamp = Stamp.of(self.files.stat(self.path))
+                if stamp != last:
+                    last, since = stamp, now
+                elif now - since >= SETTLED_SECONDS:
+                    break
+                self.files.sleep(SETTLED_SECONDS / 4)
 
     def wrote(self, data: bytes, led: bool, lines: int, state: os.stat_result) -> tuple[Found, bool]:
         """We have written `data`, so many lines, with a newline in front if `led`; `state` is the file's after that.

@@ -339,17 +339,22 @@ class FileLog:
             try:
                 self._catch_up(self._opened())
             except Replaced:
-                self._let_go()
-                if not self._loss:
-                    lost, kept_at = self._own.lost()
-                    loss = Foreign(replaced=True, lost=lost, kept_at=kept_at)
-                    if not lost:
-                        return loss
-                    # A waiter that was cancelled has not been told, so the next one is.
-                    self._loss = loss
-                return self._loss
+                return self._replaced(self._opened())
             found = self._report()
             return Foreign(found.heads, found.damage)
+
+    def _replaced(self, file: Follower) -> Foreign:
+        """Who loads the file next shall not meet the half of it. A waiter that was cancelled has not been told of a
+        loss, so the next one is."""
+        self._let_go()
+        if self._loss is not None:
+            return self._loss
+        file.stand_still()
+        lost, kept_at = self._own.lost()
+        found = Foreign(replaced=True, lost=lost, kept_at=kept_at)
+        if lost:
+            self._loss = found
+        return found
 
     def _catch_up(self, file: Follower) -> None:
         """What others wrote is noted; what we wrote must still be there. Raises Replaced, StorageFailed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,6 +130,7 @@ async def test_pi_migrates_what_we_migrate(place: Place, writers: list[Pi]) -> N
         kept = b"".join(each.read_bytes() for each in (place.state / "lost").glob(f"{number}.*"))
         assert [name for name in lost if f'"id":"{name}"'.encode() not in kept] == []
         outcomes.add("lost" if lost else "all there")
+        assert there.isdisjoint(lost)
         assert len(pi("read", paths=[str(path)])[0]) == len(final.heads)
         await other.close()
     assert outcomes >= {"refused", "all there"}, outcomes
@@ -143,3 +145,59 @@ async def again(place: Place, loaded: Loaded, log: FileLog, lost: list[str]) -> 
     opened = await place.repository().open(log.ref, recover=True)
     await log.close()
     return opened
+
+
+def reached(gate: Path) -> None:
+    deadline = time.monotonic() + 30
+    while not gate.with_name(f"{gate.name}.reached").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+@pytest.mark.slow
+async def test_pi_rewrites_what_it_had_read_before_us(place: Place, pi: Pi) -> None:
+    path, gate = place.put(OLD), place.base / "gate"
+    pi.begin("openHeld", path=path, before=gate)
+    reached(gate)
+    loaded, log = await place.repository().open(place.ref(path))
+    leaf = loaded.heads[-1].id
+    await log.append([message("one", leaf), message("two", "one")], synced=True, persist=True)
+    await log.append([message("three", "two")], synced=False, persist=True)
+    gate.touch()
+    seen = pi.end()
+    found = await log.look()
+    assert (found.replaced, found.lost) == (True, ["one", "two", "three"])
+    lines = [message("one", leaf), message("two", "one"), message("three", "two")]
+    assert found.kept_at is not None
+    assert Path(found.kept_at).read_bytes() == b"\n".join([*lines, b""])
+    again_loaded, other = await place.repository().open(log.ref)
+    await log.close()
+    assert ids(again_loaded.heads) == [entry["id"] for entry in seen["entries"]]
+    await other.append([message("four", again_loaded.heads[-1].id)], synced=True, persist=True)
+    assert pi("read", paths=[str(path)]) == [[*ids(again_loaded.heads), "four"]]
+    await other.close()
+
+
+@pytest.mark.slow
+async def test_we_append_in_the_middle_of_pis_rewriting(place: Place, pi: Pi) -> None:
+    """pi writes on at the place where it was, over what came there meanwhile."""
+    path, gate = place.put(OLD), place.base / "gate"
+    _, log = await place.repository().open(place.ref(path))
+    pi.begin("openHeld", path=path, within=gate, lines=50)
+    reached(gate)
+    found = await log.look()
+    assert (found.replaced, found.lost) == (True, [])
+    half, second = await place.repository().open(log.ref)
+    await log.close()
+    assert len(half.heads) == 49
+    written = await second.append([message("ours", half.heads[-1].id)], synced=True, persist=True)
+    assert written.foreign == []
+    gate.touch()
+    seen = pi.end()
+    found = await second.look()
+    assert (found.replaced, found.lost) == (True, ["ours"])
+    whole, third = await place.repository().open(log.ref)
+    await second.close()
+    assert ids(whole.heads) == [entry["id"] for entry in seen["entries"]]
+    assert len(whole.heads) == 200
+    await third.close()

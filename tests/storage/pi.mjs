@@ -1,5 +1,7 @@
 // The reference as another process that works on session files: node pi.mjs PACKAGE
 // One JSON command a line on stdin, one JSON answer a line on stdout. Opened sessions are known by their path.
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import readline from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -23,7 +25,38 @@ const keep = (manager) => {
 
 const info = (found) => ({ ...found, created: found.created.toJSON(), modified: found.modified.toJSON() });
 
+// Stand at a gate, a file that somebody makes, after saying that one is there.
+const wait = (gate) => {
+  fs.writeFileSync(`${gate}.reached`, "");
+  while (!fs.existsSync(gate)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+};
+
+// Open a file, but stand at a gate before it is rewritten, and at another after so many lines of that.
+const openHeld = ({ path, before, within, lines }) => {
+  const { openSync, writeFileSync } = fs;
+  let written = 0;
+  fs.openSync = (file, flags, ...rest) => {
+    if (file === path && flags === "w" && before) wait(before);
+    return openSync(file, flags, ...rest);
+  };
+  fs.writeFileSync = (file, ...rest) => {
+    if (typeof file === "number" && within && written++ === lines) {
+      fs.writeFileSync = writeFileSync;
+      wait(within);
+    }
+    return writeFileSync(file, ...rest);
+  };
+  syncBuiltinESMExports();
+  try {
+    return keep(SessionManager.open(path));
+  } finally {
+    Object.assign(fs, { openSync, writeFileSync });
+    syncBuiltinESMExports();
+  }
+};
+
 const commands = {
+  openHeld,
   create: ({ cwd, dir, id }) => keep(SessionManager.create(cwd, dir, id ? { id } : undefined)),
   open: ({ path }) => keep(SessionManager.open(path)),
   state: ({ path }) => state(managers.get(path)),
