@@ -29,5 +29,7 @@ def test_every_benchmark_gives_its_rows(tmp_path: Path) -> None:
         "a large message in",
         "session/list",
         "notification after an append",
+        "connect",
+        "serve",
     }
     assert list(tmp_path.glob("run-*")) == []

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.benchmarks import appending, intake, listing, notifying, opening, reading
+from tests.benchmarks import appending, connecting, intake, listing, notifying, opening, reading
 from tests.benchmarks.fixtures import Fixtures
 from tests.benchmarks.processes import REPOSITORY, Pi, Workshop
 from tests.benchmarks.run import FULL, QUICK, Benchmark, Run
@@ -30,6 +30,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "message": intake.run,
     "list": listing.run,
     "notify": notifying.run,
+    "connect": connecting.run,
 }
 
 

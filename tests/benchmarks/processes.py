@@ -209,7 +209,8 @@ class Workshop:
             shutil.copyfile(file, folder / f"2026-01-05T08-00-00-000Z_{file.stem}.jsonl")
         return folder
 
-    def _socket_folder(self) -> Path:
+    def socket_folder(self) -> Path:
+        """For sockets, whose paths have to be short."""
         self._number += 1
         folder = self._sockets / str(self._number)
         folder.mkdir(mode=0o700)
@@ -217,7 +218,7 @@ class Workshop:
 
     @contextlib.contextmanager
     def daemon(self, sessions: Path, *, counted: bool = False) -> Iterator[Daemon]:
-        folder = self._socket_folder()
+        folder = self.socket_folder()
         daemon = Daemon(folder, sessions, folder / "counts" if counted else None)
         try:
             yield daemon
@@ -226,7 +227,7 @@ class Workshop:
 
     @contextlib.contextmanager
     def floor(self) -> Iterator[Server]:
-        folder = self._socket_folder()
+        folder = self.socket_folder()
         floor = Server([sys.executable, "-m", "tests.benchmarks.floors", str(folder / "socket")], folder)
         try:
             yield floor
