@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import os
 import sys
 from collections.abc import Callable, Coroutine
@@ -13,6 +12,7 @@ import typer
 import typer.core
 
 from pi_daemon.cli.fast import IDLE_MINUTES
+from pi_daemon.cli.values import COUNT, MINUTES, Durability, Filter, Format, Level, Pairing, choice
 
 if TYPE_CHECKING:
     from pi_daemon.cli.exits import Exit
@@ -65,41 +65,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Recover = Annotated[bool, typer.Option("--recover", help="Read what can be read of a damaged file.")]
 
 
-class Filter(enum.StrEnum):
-    DEFAULT = "default"
-    NO_TOOLS = "no-tools"
-    USER_ONLY = "user-only"
-    LABELED_ONLY = "labeled-only"
-    ALL = "all"
-
-
-class Format(enum.StrEnum):
-    AGENT = "agent"
-    LLM = "llm"
-
-
-class Pairing(enum.StrEnum):
-    REPORT = "report"
-    REPAIR = "repair"
-
-
-class Durability(enum.StrEnum):
-    SYNCED = "synced"
-    WRITTEN = "written"
-
-
-class Level(enum.StrEnum):
-    WARNING = "warning"
-    INFO = "info"
-    DEBUG = "debug"
-
-
 Idle = Annotated[
     float | None,
     typer.Option(
         "--idle",
-        metavar="MINUTES",
-        min=0,
+        **MINUTES,
         help="Leave so long after the last client; 0 never. Default: 10, and 0 with --stdio, --tcp or --ws.",
     ),
 ]
@@ -173,11 +143,13 @@ def serve(
         Path | None, typer.Option("--state-dir", metavar="DIR", help="Where the daemon keeps what is its own.")
     ] = None,
     durability: Annotated[
-        Durability, typer.Option(help="What an acknowledged append survives: power loss, or kill -9 alone.")
+        Durability,
+        typer.Option(**choice(Durability), help="What an acknowledged append survives: power loss, or kill -9 alone."),
     ] = Durability.SYNCED,
     idle: Idle = None,
     log_level: Annotated[
-        Level | None, typer.Option(help="What goes to the log; with debug, every request. [PI_DAEMON_LOG_LEVEL]")
+        Level | None,
+        typer.Option(**choice(Level), help="What goes to the log; with debug, every request. [PI_DAEMON_LOG_LEVEL]"),
     ] = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Go on in the background, and return when it listens.")
@@ -233,7 +205,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the demo's files where they are.")] = False,
     json: Json = False,
 ) -> None:
-    """Show the whole of it in seconds: a daemon, an editor, a second client that watches, branches, forks, a crash."""
+    """Show the whole of it: a daemon, an editor, a second client that watches, branches, forks, a crash."""
     from pi_daemon.cli.demo import demo
 
     _run(json, None, None, lambda where, output: demo(output, keep=keep))
@@ -244,7 +216,7 @@ def list_command(
     cwd: Annotated[
         Path | None, typer.Option("--cwd", metavar="DIR", help="Only sessions of this project directory.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="How many to show; 0 shows all.")] = 40,
+    limit: Annotated[int, typer.Option("--limit", **COUNT, help="How many to show; 0 shows all.")] = 40,
     socket: Socket = None,
     sessions_dir: SessionsDir = None,
     json: Json = False,
@@ -259,7 +231,7 @@ def list_command(
 @app.command()
 def tree(
     session: Session,
-    filter: Annotated[Filter, typer.Option(help="Which entries to show.")] = Filter.DEFAULT,
+    filter: Annotated[Filter, typer.Option(**choice(Filter), help="Which entries to show.")] = Filter.DEFAULT,
     fold: Annotated[bool, typer.Option("--fold/--no-fold", help="Shorten long straight stretches.")] = True,
     recover: Recover = False,
     socket: Socket = None,
@@ -284,9 +256,12 @@ def context(
     leaf: Annotated[
         str | None, typer.Option("--leaf", metavar="ENTRY", help="At this entry, not at the session's leaf.")
     ] = None,
-    format: Annotated[Format, typer.Option(help="As the agent holds it, or as a provider is sent it.")] = Format.AGENT,
+    format: Annotated[
+        Format, typer.Option(**choice(Format), help="As the agent holds it, or as a provider is sent it.")
+    ] = Format.AGENT,
     pairing: Annotated[
-        Pairing, typer.Option(help="Report tool calls and results without their counterpart, or mend them.")
+        Pairing,
+        typer.Option(**choice(Pairing), help="Report tool calls and results without their counterpart, or mend them."),
     ] = Pairing.REPORT,
     full: Annotated[bool, typer.Option("--full", help="Show long texts whole.")] = False,
     recover: Recover = False,
@@ -411,7 +386,7 @@ def stop(
 
 @app.command()
 def logs(
-    count: Annotated[int, typer.Option("-n", "--lines", min=0, help="How many lines to show.")] = 50,
+    count: Annotated[int, typer.Option("-n", "--lines", **COUNT, help="How many lines to show.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Show what comes, until interrupted.")] = False,
     socket: Socket = None,
     state_dir: Annotated[
@@ -433,7 +408,7 @@ def logs(
 @app.command()
 def service(
     install: Annotated[bool, typer.Option("--install", help="Write them where systemd looks for them.")] = False,
-    idle: Annotated[float, typer.Option("--idle", metavar="MINUTES", min=0, help="As of `serve`.")] = IDLE_MINUTES,
+    idle: Annotated[float, typer.Option("--idle", **MINUTES, help="As of `serve`.")] = IDLE_MINUTES,
     socket: Socket = None,
     sessions_dir: SessionsDir = None,
     json: Json = False,

@@ -67,3 +67,8 @@ def test_a_link_is_what_it_leads_to(commands: Commands, tmp_path: Path) -> None:
     path = write_session(commands.sessions, "aaaa-1", conversation())
     (tmp_path / "link.jsonl").symlink_to(path)
     assert commands.json("check", str(tmp_path / "link.jsonl"))["path"] == str(path)
+
+
+def test_a_tree_names_the_line_of_a_damage(commands: Commands) -> None:
+    path = write_session(commands.sessions, "aaaa-1", conversation(), BAD)
+    assert "damaged: line 9: the line is no JSON" in commands.run("tree", str(path))

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Commands, conversation, message, write_session
+from commands import Commands, conversation, line, message, write_session
+from pi_daemon_client import Client
 
 from pi_daemon.cli.reach import daemon_command
 
@@ -150,6 +151,46 @@ def test_lines_are_as_wide_as_the_terminal(tmp_path: Path, commands: Commands) -
     assert narrow[1].startswith("aaaa-1") and narrow[1].count("…") == 1
 
 
+def test_sixty_columns(tmp_path: Path, commands: Commands) -> None:
+    more = [
+        line("thinking_level_change", "x1", "a3", thinkingLevel="high"),
+        line("kind_of_another_extension", "x2", "x1"),
+        message("x3", "x2", "user", "the title " * 10),
+    ]
+    write_session(commands.sessions, "aaaa-1", [*conversation(), *more])
+    write_session(commands.sessions, "bbbb-1", [message("u1", None, "user", "the title " * 10)])
+
+    def shown(*command: str) -> list[str]:
+        printed = at_terminal(tmp_path, *command, "--socket", str(commands.socket), columns=60, NO_COLOR="1")
+        return [row.rstrip() for row in printed.splitlines()]
+
+    with Client.connect_unix(commands.socket, name="a client with a very long name", reconnect=None) as client:
+        client.open_session("bbbb-1")
+        tree = shown("tree", "aaaa-1", "--filter", "all")
+        assert "● x1       thinking_level… high" in tree and "● x2       kind_of_anothe…" in tree
+        assert any(row.startswith("◆ x3       user            <leaf> the title") for row in tree)
+        listed = shown("list")
+        assert next(row for row in listed if row.startswith("bbbb-1")).split()[1] == "●"
+        assert all("the title the title" in row for row in listed if row.startswith("bbbb-1"))
+        assert "● open  ○ open, not on disk" in listed
+        status = shown("status")
+        assert any(row.split() == ["client", "transport", "requests", "queued"] for row in status)
+        assert any(row.startswith("a client with a very long name") and row.endswith("0") for row in status)
+        assert any(row.split() == ["session", "entries", "subscribers", "on", "disk"] for row in status)
+    assert not any("…" in row for row in status if "subscribers" in row)
+    # Where there is no terminal nothing is cut.
+    whole = run(tmp_path, "tree", "aaaa-1", "--filter", "all", "--socket", str(commands.socket)).stdout
+    assert "kind_of_another_extension" in whole
+
+
+def test_the_demo_folds_what_is_heard(tmp_path: Path) -> None:
+    printed = at_terminal(tmp_path, "demo", columns=60, NO_COLOR="1", TMPDIR=str(tmp_path))
+    rows = [row.rstrip() for row in printed.splitlines()]
+    start = next(number for number, row in enumerate(rows) if "hears session/appended" in row)
+    assert rows[start].endswith("revision 1 from") and "Mend" in " ".join(rows[start : start + 3])
+    assert not any("…" in row for row in rows if "hears" in row)
+
+
 def test_what_takes_long_says_so_at_a_terminal(tmp_path: Path, commands: Commands) -> None:
     write_session(commands.sessions, "aaaa-1", conversation())
     hurried = "import pi_daemon.cli.output as output; output.PATIENCE = 0; from pi_daemon.cli import main; main()"
@@ -196,7 +237,8 @@ def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
 
 
 def test_demo(tmp_path: Path) -> None:
-    shown = run(tmp_path, "demo", TMPDIR=str(tmp_path))
+    """All that it writes lies in its own directory, and is removed."""
+    shown = run(tmp_path, "demo", TMPDIR=str(tmp_path), PI_DAEMON_STATE_DIR="")
     assert (shown.returncode, shown.stderr) == (0, "")
     for what in (
         "side panel hears session/appended",
@@ -207,7 +249,7 @@ def test_demo(tmp_path: Path) -> None:
         "no file is damaged",
     ):
         assert what in shown.stdout
-    assert not list(tmp_path.glob("pi-daemon-demo-*"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_demo_for_machines(tmp_path: Path) -> None:

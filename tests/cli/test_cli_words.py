@@ -72,3 +72,21 @@ def test_a_path_that_looks_like_an_option(path: str, tmp_path: Path, monkeypatch
     refused = CliRunner().invoke(app, ["check", path])
     assert refused.exit_code == 2 and f"written ./{path}" in refused.output
     assert "written ./" not in CliRunner().invoke(app, ["check", "--odd"]).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["list", "--limit", "-1"], "'-1' is no count: give a whole number, 0 or more."),
+        (["list", "--limit", "many"], "'many' is no count: give a whole number, 0 or more."),
+        (["logs", "-n", "1.5"], "'1.5' is no count"),
+        (["tree", "x", "--filter", "odd"], "'odd' is none: take default, no-tools, user-only, labeled-only or all."),
+        (["context", "x", "--format", "odd"], "'odd' is none: take agent or llm."),
+        (["serve", "--idle", "never"], "'never' are no minutes: give a number, 0 or more."),
+        (["serve", "--idle", "inf"], "'inf' are no minutes"),
+    ],
+)
+def test_values_that_options_do_not_take(arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    refused = CliRunner().invoke(app, arguments)
+    assert refused.exit_code == 2 and said in refused.output

@@ -14,6 +14,9 @@ from pi_daemon.cli.reach import daemon_command
 START_SECONDS = 15.0
 """How long a daemon may take until it answers; it takes a third of a second."""
 
+_ELSEWHERE = ("XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+"""Where daemons keep what all of a user's share; the demo's has its own."""
+
 _LOOK_AGAIN = 0.02
 """Seconds between two looks whether it answers yet."""
 
@@ -37,6 +40,8 @@ class DemoDaemon:
             *("serve", "--socket", str(self.socket), "--durability", "written"),
             *("--sessions-dir", str(self.sessions), "--state-dir", str(self._state)),
         )
+        environment |= {name: str(self._state.with_name("user")) for name in _ELSEWHERE}
+        environment["PI_DAEMON_STATE_DIR"] = str(self._state)
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True

@@ -9,6 +9,7 @@ from typing import Any
 from pi_daemon_client import ABSENT, AsyncClient, Event, ResyncEvent, Watch, types
 
 from pi_daemon.cli.exits import Exit, Failure
+from pi_daemon.cli.output import plural
 
 PATIENCE = 15.0
 """Seconds within which a notification has to come; it takes a millisecond."""
@@ -73,7 +74,9 @@ class Watcher:
         missed = [entry["id"] async for entry in self._client.iter_entries(event.session_id, since=since)]
         self.notifications.append({"method": "resync", "revision": event.revision, "missed": missed})
         known = f"read what came after {self._known[:ID]}" if self._known else "read all"
-        self._heard("resync", event.revision, f"another daemon: {known}, {len(missed)} entries", None)
+        self._heard(
+            "resync", event.revision, f"another daemon: {known}, {plural(len(missed), 'entry', 'entries')}", None
+        )
         if missed:
             self._known = missed[-1]
 
