@@ -133,6 +133,31 @@ async def test_many_newer_ones_take_over_once(home: Home) -> None:
         assert [record["event"] for record in home.records()].count("started") == 2
 
 
+@pytest.mark.parametrize("newer", [False, True], ids=["killed", "taken over"])
+async def test_the_next_one_is_started_like_the_one_before(home: Home, newer: bool) -> None:
+    """By whoever comes first: with what others rely on, a port and the sessions that are served."""
+    other = home.directory / "other"
+    other.mkdir()
+    options = ("--ws", "127.0.0.1:0", "--sessions-dir", "other", "--durability", "written", "--state-dir", "mine")
+    home.run("serve", "--detach", "--socket", str(home.socket), *options, PI_DAEMON_VERSION="1.0")
+    home.log = home.directory / "mine" / "daemon.log"
+    async with home.editor(PI_DAEMON_VERSION="1.0") as editor:
+        assert (await editor.initialize())["sessionsDir"] == str(other)
+        if newer:
+            async with home.editor(PI_DAEMON_VERSION="2.0") as newcomer:
+                assert (await newcomer.initialize())["sessionsDir"] == str(other)
+        else:
+            kill(home.pid)
+        await editor.told("daemon/replaced")
+        status = await editor.call("daemon/status")
+        assert status["sessionsDir"] == str(other)
+        assert [transport.split(":")[0] for transport in status["transports"]] == ["unix", "websocket"]
+        assert [record["event"] for record in home.records()].count("started") == 2
+        session = (await editor.call("session/create", cwd="/project", persist="immediate"))["sessionId"]
+        done = await editor.call("session/append", sessionId=session, entries=[prompt("a")])
+        assert done["durability"] == "written"
+
+
 async def test_serve_takes_over_too_but_not_from_its_like(home: Home) -> None:
     first = home.json("serve", "--detach", PI_DAEMON_VERSION="1.0")
     assert first["pid"] == home.pid
@@ -184,15 +209,19 @@ async def test_the_python_client_goes_on_behind_the_bridge(home: Home) -> None:
             await asyncio.sleep(0)
             kill(home.pid)
             assert (await retried)["entries"]
-            with pytest.raises(ServerError) as caught:
+            expected = ["one", "two"]
+            try:
                 await lost
-            assert (caught.value.reason, caught.value.data["applied"]) == ("shuttingDown", "unknown")
+            except ServerError as caught:
+                assert (caught.reason, caught.data["applied"]) == ("shuttingDown", "unknown")
+            else:  # a slow machine: the bridge got it when the daemon was dead already, and took it to the next one
+                expected.append("three")
             assert client.daemon["daemonId"] != first["daemonId"]
             assert client.daemon["clientId"] != first["clientId"]
             assert listened == [False, True]
             assert isinstance(await resynced(watch), ResyncEvent)
             texts = [entry["message"]["content"] async for entry in client.iter_entries(session) if "message" in entry]
-            assert texts == ["one", "two"]
+            assert sorted(texts) == sorted(expected)
             await client.append(session, [prompt("four")])
             async with asyncio.timeout(30):
                 while not isinstance(event := await anext(watch), AppendedEvent) or event.origin is None:
