@@ -28,6 +28,14 @@ _AT = re.compile(r" - at `\$\.?(.*)`$", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(\w+)`")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _ID_VALUE = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*)', re.DOTALL)
+_ID_LAST = re.compile(rb'[{,]\s*"id"%b\s*\}\s*\Z' % _ID_VALUE.pattern, re.DOTALL)
+
+_ID_FROM_START = 4096
+"""How much of a refused message is looked through for its id: a token costs a microsecond, and a body may have as many
+of them as bytes. Others would wait for it."""
+
+_ID_FROM_END = 1024
+"""Where an id is looked for that comes after the parameters. The last member of valid JSON is the message's own."""
 
 
 class Envelope(Struct):
@@ -163,9 +171,9 @@ def _encode(message: Struct) -> bytes:
 def _refusal(bad: rawjson.BadJson, message: bytes) -> Refused:
     if bad.kind == "tooDeep":
         words = f"JSON nested deeper than {rawjson.MAX_DEPTH}."
-        return Refused("tooLarge", words, id=find_id(message), limit="jsonDepth")
+        return Refused("tooLarge", words, id=_either_id(message), limit="jsonDepth")
     if bad.kind == "notFinite":
-        return Refused("invalidParams", "A number is too large for a double.", id=find_id(message), path="")
+        return Refused("invalidParams", "A number is too large for a double.", id=_either_id(message), path="")
     return Refused("parseError", "The message is not JSON in UTF-8.")
 
 
@@ -195,10 +203,18 @@ def _valid_id(raw: bytes | Raw | UnsetType) -> bytes:
     return data
 
 
+def _either_id(message: bytes) -> bytes:
+    """The id of a whole message, before the large members or after them; else null."""
+    found = find_id(message)
+    if found == b"null" and (last := _ID_LAST.search(message, max(0, len(message) - _ID_FROM_END))):
+        return _valid_id(last[1])
+    return found
+
+
 def find_id(message: bytes) -> bytes:
-    """The id of a message that is too deep for a parser, or null."""
+    """The id of a message that is too deep for a parser or cut off, where it comes early; else null."""
     depth = 0
-    for token in _TOKEN.finditer(message):
+    for token in _TOKEN.finditer(message, 0, _ID_FROM_START):
         text = token[0]
         if text in b"[{":
             depth += 1

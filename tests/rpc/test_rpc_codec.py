@@ -106,6 +106,20 @@ def test_too_deep_is_told_to_the_one_who_asked(depth: int, lone: bytes) -> None:
     assert refusal(message) == (1018, "tooLarge", b'"me"')
 
 
+@pytest.mark.parametrize("bad", [b"[" * 50_000 + b"]" * 50_000, b"[1e999" + b",[]" * 50_000 + b"]"])
+def test_the_id_of_a_large_refused_message_is_found_before_and_after_its_parameters(bad: bytes) -> None:
+    inner = b'{"id":7,"text":"\\"id\\":6","x":%b,"id":8}' % bad
+    assert refusal(b'{"jsonrpc":"2.0","id":"me","params":%b}' % inner)[2] == b'"me"'
+    assert refusal(b'{"jsonrpc":"2.0","params":%b,"id" : "me" }\n' % inner)[2] == b'"me"'
+    assert refusal(b'{"jsonrpc":"2.0","params":%b,"id":5,"method":"m"}' % inner)[2] == b"null"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(10)
+def test_a_large_refused_message_is_not_looked_through_for_its_id() -> None:
+    assert refusal(b"[" * 16_000_000) == (1018, "tooLarge", b"null")
+
+
 def test_brackets_in_strings_are_not_depth() -> None:
     text = json.dumps('[{"' * 5000).encode()
     message = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"sessionId":%b}}' % text
