@@ -22,10 +22,15 @@ from pi_daemon.storage.scan import scan
 from pi_daemon.storage.system import READ, Files, make_folder, sync_folder
 
 SEEN_SECONDS = 5.0
-"""So long after it was written a batch is looked for in the file: who rewrites one has mostly read it just before."""
+"""So long after it was written a batch is looked for in the file, with all that are half as old, so that in a steady
+stream not every look has to read. Who rewrites a file has mostly read it just before."""
 
 MOST_BYTES = 16 << 20
 """Kept of one session at most: beyond, batches are looked for at once."""
+
+
+_RUN_BYTES = 1 << 20
+"""Read at once."""
 
 
 class Batch(Struct, frozen=True):
@@ -66,19 +71,37 @@ class OwnLines:
     def look(self, fd: int, *, all_of_them: bool = False) -> bool:
         """Let go what is in the file behind `fd`, of the batches that are due; False where one isn't where it was
         written. Raises OSError."""
-        while self._batches and (all_of_them or self.due()):
-            batch = self._batches[0]
-            try:
-                (found,) = read_ranges(self._files, fd, [batch.offset], [len(batch.data)])
-            except OSError as error:
-                if error.errno == errno.ESTALE:  # the file ends before
-                    return False
-                raise
-            if found != batch.data:
+        if not all_of_them and not self.due():
+            return True
+        now = self._files.now()
+        # Half at a time: not every batch beyond the bound shall have to wait for a look.
+        too_many = self._size - MOST_BYTES // 2 if self.full else 0
+        while self._batches:
+            run: list[Batch] = []
+            size = 0
+            for batch in self._batches:
+                old = all_of_them or size < too_many or now - batch.at >= SEEN_SECONDS / 2
+                if not old or size > _RUN_BYTES or (run and batch.offset != run[0].offset + size):
+                    break
+                run.append(batch)
+                size += len(batch.data)
+            if not run:
+                break
+            if not self._is_there(fd, run[0].offset, b"".join([batch.data for batch in run])):
                 return False
-            self._batches.popleft()
-            self._size -= len(batch.data)
+            for _ in run:
+                self._batches.popleft()
+            self._size -= size
+            too_many -= size
         return True
+
+    def _is_there(self, fd: int, offset: int, data: bytes) -> bool:
+        try:
+            return read_ranges(self._files, fd, [offset], [len(data)]) == [data]
+        except OSError as error:
+            if error.errno == errno.ESTALE:  # the file ends before
+                return False
+            raise
 
     def lost(self, *, last: bool = False) -> tuple[list[str], str | None]:
         """The entries of ours that the file at the path hasn't, by their ids, and the file in which they are kept.
