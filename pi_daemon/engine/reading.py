@@ -11,12 +11,11 @@ from pi_daemon.engine.kept import KeptContext
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
-from pi_daemon.session.head import Head
 from pi_daemon.session.llm import to_llm
 from pi_daemon.session.pairing import ProblemKind, problems, repair
 from pi_daemon.session.projection import message_starts, project
 from pi_daemon.session.selection import Trail
-from pi_daemon.session.stats import Sums
+from pi_daemon.session.stats import Sums, add_all
 from pi_daemon.session.view import message_text
 
 
@@ -105,13 +104,8 @@ async def stats(session: LiveSession) -> Sums:
     for start in range(0, len(heads), _STATS_ENTRIES):
         part = heads[start : start + _STATS_ENTRIES]
         lines = await session.lines(part)
-        await offload(sum(map(len, lines)), partial(_add, total, part, lines))
+        await offload(sum(map(len, lines)), partial(add_all, total, part, lines))
     return total
-
-
-def _add(total: Sums, heads: list[Head], lines: list[bytes]) -> None:
-    for head, line in zip(heads, lines, strict=True):
-        total.add(head, line)
 
 
 _STATS_ENTRIES = 2_000

@@ -1,4 +1,4 @@
-"""Sums over a session, and what a listing says of it."""
+"""Sums over a session."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from pi_daemon.session.dates import to_ms
 from pi_daemon.session.facts import Json
 from pi_daemon.session.head import Head
 from pi_daemon.session.rawjson import loads
-from pi_daemon.session.view import content_text
 
 _BILLED = frozenset({"usage", "compaction", "branch_summary"})
 
@@ -54,9 +52,8 @@ class Sums(Struct):
             self.cost += _number(cost, "total") if isinstance(cost, dict) else 0
 
 
-def sums(heads: Iterable[Head], lines: Iterable[bytes]) -> Sums:
-    """`lines[i]` is the line of `heads[i]`."""
-    total = Sums()
+def add_all(total: Sums, heads: Iterable[Head], lines: Iterable[bytes]) -> Sums:
+    """`total` with the entries of `heads`, whose lines are `lines`."""
     for head, line in zip(heads, lines, strict=True):
         total.add(head, line)
     return total
@@ -65,23 +62,3 @@ def sums(heads: Iterable[Head], lines: Iterable[bytes]) -> Sums:
 def _number(value: Json, name: str) -> float:
     found = value.get(name)
     return found if isinstance(found, int | float) else 0
-
-
-def activity_ms(head: Head, line: bytes) -> int | None:
-    """When a user's or an assistant's message was said, in milliseconds since 1970; None for any other entry.
-
-    pi 1.6.0: the message's own time if it is a number, else the entry's.
-    """
-    if head.role not in ("user", "assistant"):
-        return None
-    message = loads(line)["message"]
-    if "content" not in message:
-        return None
-    said = message.get("timestamp")
-    return int(said) if isinstance(said, int | float) else to_ms(head.timestamp)
-
-
-def first_text(line: bytes) -> str:
-    """The text of a message as a listing shows it."""
-    message = loads(line).get("message")
-    return content_text(message.get("content"), " ") if isinstance(message, dict) else ""

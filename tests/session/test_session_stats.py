@@ -1,13 +1,9 @@
-"""Sums over a session, and what a listing says of it."""
+"""Sums over a session."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from pi_daemon.session.stats import Sums, activity_ms, first_text, sums
-from tests.session.entries import TIME_MS, answer, call, head, line, text, user
+from pi_daemon.session.stats import Sums, add_all
+from tests.session.entries import answer, call, head, line, text, user
 
 USAGE = {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10, "cost": {"total": 0.5}}
 
@@ -24,7 +20,7 @@ def test_everything_that_was_billed_counts() -> None:
         answer("b", "a", [call("3")], usage={"input": "much", "cost": 5}, stopReason="aborted"),
         line("message", "h", "g", message="text"),
     ]
-    assert sums(map(head, lines), lines) == Sums(
+    assert add_all(Sums(), map(head, lines), lines) == Sums(
         messages=5,
         messages_by_role={"user": 1, "assistant": 2, "toolResult": 1, "": 1},
         tool_calls=3,
@@ -34,27 +30,3 @@ def test_everything_that_was_billed_counts() -> None:
         cache_write=20,
         cost=2.5,
     )
-
-
-@pytest.mark.parametrize(
-    "raw, ms",
-    [
-        (user("a", None, timestamp=5), 5),
-        (user("a", None, timestamp=5.9), 5),
-        (user("a", None, timestamp="5"), TIME_MS),
-        (answer("a", None), TIME_MS),
-        (line("message", "a", None, message={"role": "user"}), None),
-        (line("message", "a", None, message={"role": "system", "content": "", "timestamp": 5}), None),
-        (line("custom", "a", None), None),
-        (b'{"type":"message","id":"a","message":{"role":"user","content":""}}', None),
-    ],
-)
-def test_activity(raw: bytes, ms: int | None) -> None:
-    assert activity_ms(head(raw), raw) == ms
-
-
-@pytest.mark.parametrize(
-    "content, shown", [("plain", "plain"), ([text("a"), {"type": "image"}, text("b")], "a b"), (None, ""), ([], "")]
-)
-def test_first_text(content: Any, shown: str) -> None:
-    assert first_text(user("a", None, content)) == shown
