@@ -30,6 +30,24 @@ class Serving:
     idle: float = 0
     level: str | None = None
 
+    def arguments(self) -> tuple[str, ...]:
+        """As they would be typed, for a daemon in the background."""
+        said = {
+            "--socket": self.socket,
+            "--tcp": self.tcp and _typed(*self.tcp),
+            "--ws": self.websocket and _typed(*self.websocket),
+            "--sessions-dir": self.sessions_dir,
+            "--state-dir": self.state_dir,
+            "--durability": self.durability if self.durability != "synced" else None,
+            "--idle": f"{self.idle / 60:g}",
+            "--log-level": self.level,
+        }
+        return tuple(part for name, value in said.items() if value is not None for part in (name, str(value)))
+
+
+def _typed(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
 
 def serve(serving: Serving, *, detached: bool, as_json: bool) -> int:
     """Returns the exit code when the daemon has left; where it goes on in the background, when it listens."""
@@ -69,6 +87,7 @@ def _run(serving: Serving, report: Report | None) -> None:
         state_dir=serving.state_dir,
         durability=serving.durability,
         idle=serving.idle,
+        arguments=serving.arguments(),
     )
 
     def ready(daemon: Daemon) -> None:

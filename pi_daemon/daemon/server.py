@@ -64,7 +64,8 @@ class Address(Struct, frozen=True):
 class Config(Struct, frozen=True):
     """What to serve and where. With no transport named: the Unix socket at its standard place.
 
-    `idle`: seconds without a client after which it leaves; 0: never.
+    `idle`: seconds without a client after which it leaves; 0: never. `arguments`: the options of `pi-daemon serve` that
+    say the same, for whoever has to start its successor.
     """
 
     stdio: bool = False
@@ -75,6 +76,7 @@ class Config(Struct, frozen=True):
     state_dir: Path | None = None
     durability: Literal["written", "synced"] = "synced"
     idle: float = 0
+    arguments: tuple[str, ...] = ()
     limits: Limits = Limits()
 
     @property
@@ -128,7 +130,7 @@ class Daemon:
         config = self.config
         servers: list[Server | StdioServer] = []
         if config.unix is not None:
-            holder = Holder(os.getpid(), self.shared.version)
+            holder = Holder(os.getpid(), self.shared.version, config.arguments)
             servers.append(
                 UnixServer(config.unix, self.connect, config.limits, holder=holder, inherited=self._inherited)
             )
@@ -218,8 +220,9 @@ class Daemon:
         """Serve until told to stop; `ready` is called once it listens. Raises as `start` does."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_log_unhandled)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop, True)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+                loop.add_signal_handler(number, self.stop, True)
         try:
             await self.start()
             for name in self.shared.transports:

@@ -19,10 +19,12 @@ _ABOUT_BYTES = 4096
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who holds a lock: the process, and which version of this program it runs."""
+    """Who holds a lock: the process, which version of this program it runs, and the options of `pi-daemon serve` that
+    would start another like it."""
 
     pid: int
     version: str
+    arguments: tuple[str, ...] = ()
 
 
 class CannotLock(PiDaemonError):

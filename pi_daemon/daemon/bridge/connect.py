@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from pi_daemon.daemon.bridge.join import Goal, join
+from pi_daemon.daemon.bridge.join import Goal, Joining
 from pi_daemon.daemon.bridge.relay import ClientGone, Relay
 from pi_daemon.daemon.bridge.state import Bridge
 from pi_daemon.session.errors import PiDaemonError
@@ -21,7 +21,7 @@ BROKEN_PIPE = 141
 def connect(goal: Goal) -> int:
     """Stand between stdin, stdout and the daemon until the client is done. Gives the exit code."""
     source, target = take_standard_streams()
-    relay = Relay(Bridge(goal.sessions_dir), source, target, lambda: join(goal))
+    relay = Relay(Bridge(goal.sessions_dir), source, target, Joining(goal).join)
     try:
         return DONE if relay.run() else NOT_SHUT_DOWN
     except ClientGone:

@@ -13,6 +13,7 @@ import os
 import socket
 import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from pi_daemon.daemon import launch, paths
 from pi_daemon.daemon.errors import NotResponding, PathTooLong, StartFailed, UnsafeSocket
 from pi_daemon.daemon.version import newer, version
 from pi_daemon.session.errors import PiDaemonError
-from pi_daemon.transports.lock import CannotLock, Lock, told
+from pi_daemon.transports.lock import CannotLock, Holder, Lock, told
 from pi_daemon.transports.unix import PATH_BYTES, lock_path, peer_is_ours
 
 START_SECONDS = 60.0
@@ -41,26 +42,80 @@ class Goal(Struct, frozen=True):
     sessions_dir: Path | None = None
     idle: float | None = None
 
-
-def join(goal: Goal) -> socket.socket:
-    """A connection to the daemon. One that is older than this program is replaced.
-
-    Raises UnsafeSocket, PathTooLong, NotResponding, StartFailed, UnsafeDirectory."""
-    return _running(goal.socket) or _start(goal)
-
-
-def _running(path: Path) -> socket.socket | None:
-    """A connection to a daemon that needn't be replaced."""
-    found = _connect(path)
-    if found is not None and _is_older(path):
-        found.close()
-        return None
-    return found
+    def arguments(self) -> tuple[str, ...]:
+        """Of `pi-daemon serve`."""
+        directory = () if self.sessions_dir is None else ("--sessions-dir", str(self.sessions_dir))
+        idle = () if self.idle is None else ("--idle", f"{self.idle:g}")
+        return ("--socket", str(self.socket), *directory, *idle)
 
 
-def _is_older(path: Path) -> bool:
-    holder = told(lock_path(path))
-    return holder is not None and newer(version(), holder.version)
+class Joining:
+    """Gives connections to the user's daemon. One that takes the place of a daemon that this has known or found running
+    is started as that one was: others rely on it too."""
+
+    def __init__(self, goal: Goal) -> None:
+        self._goal = goal
+        self._known: Holder | None = None
+
+    def join(self) -> socket.socket:
+        """A connection to the daemon. One that is older than this program is replaced.
+
+        Raises UnsafeSocket, PathTooLong, NotResponding, StartFailed, UnsafeDirectory."""
+        found = self._running() or self._start()
+        self._known = told(lock_path(self._goal.socket)) or self._known
+        return found
+
+    def _running(self) -> socket.socket | None:
+        """A connection to a daemon that needn't be replaced."""
+        found = _connect(self._goal.socket)
+        if found is not None:
+            holder = told(lock_path(self._goal.socket))
+            if holder is not None and newer(version(), holder.version):
+                found.close()
+                self._known = holder
+                return None
+        return found
+
+    def _start(self) -> socket.socket:
+        path = self._goal.socket
+        paths.private_dir(paths.state_dir())  # before the socket's directory, which may lie in it
+        paths.private_dir(path.parent)
+        until = time.monotonic() + START_SECONDS
+        try:
+            lock = Lock(path.with_name(path.name + ".start"))
+        except CannotLock as error:
+            raise UnsafeSocket(error.message) from error
+        try:
+            while not lock.acquire():
+                time.sleep(_LOOK_AGAIN)
+                if (found := self._running()) is not None:
+                    return found
+                if time.monotonic() > until:
+                    words = f"{lock.path} has been held for {START_SECONDS:.0f} s by whoever starts a daemon."
+                    raise NotResponding(words)
+            return self._start_locked(until)
+        finally:
+            lock.release()
+
+    def _arguments(self) -> tuple[str, ...]:
+        if self._known is None:
+            return self._goal.arguments()
+        known = self._known.arguments
+        return known if "--socket" in known else ("--socket", str(self._goal.socket), *known)
+
+    def _start_locked(self, until: float) -> socket.socket:
+        while True:
+            found = self._running()
+            if found is not None:
+                return found
+            failure = _launch(self._arguments())
+            found = _connect(self._goal.socket)  # another's, where ours failed; even an older one is better than none
+            if found is not None:
+                return found
+            leaving = failure is None or failure.data.get("why") == "alreadyServed"
+            if not leaving or time.monotonic() > until:
+                raise failure or StartFailed("The daemon leaves as soon as it has started: see `pi-daemon logs`.")
+            time.sleep(_LOOK_AGAIN)  # one that was there is leaving at this very moment
 
 
 def _connect(path: Path) -> socket.socket | None:
@@ -110,50 +165,13 @@ def _reach(connection: socket.socket, path: Path) -> bool:
     return code == 0
 
 
-def _start(goal: Goal) -> socket.socket:
-    path = goal.socket
-    paths.private_dir(paths.state_dir())  # before the socket's directory, which may lie in it
-    paths.private_dir(path.parent)
-    until = time.monotonic() + START_SECONDS
-    try:
-        lock = Lock(path.with_name(path.name + ".start"))
-    except CannotLock as error:
-        raise UnsafeSocket(error.message) from error
-    try:
-        while not lock.acquire():
-            time.sleep(_LOOK_AGAIN)
-            if (found := _running(path)) is not None:
-                return found
-            if time.monotonic() > until:
-                raise NotResponding(f"{lock.path} has been held for {START_SECONDS:.0f} s by whoever starts a daemon.")
-        while True:
-            found = _running(path)
-            if found is not None:
-                return found
-            failure = _launch(goal)
-            found = _connect(path)  # somebody else's, where ours failed; even an older one is better than none
-            if found is not None:
-                return found
-            leaving = failure is None or failure.data.get("why") == "alreadyServed"
-            if not leaving or time.monotonic() > until:
-                raise failure or StartFailed("The daemon leaves as soon as it has started: see `pi-daemon logs`.")
-            time.sleep(_LOOK_AGAIN)  # one that was there is leaving at this very moment
-    finally:
-        lock.release()
-
-
-def _launch(goal: Goal) -> PiDaemonError | None:
+def _launch(arguments: Sequence[str]) -> PiDaemonError | None:
     """Start a daemon and wait until it listens; why it doesn't."""
     import subprocess  # the slowest import of all, and seldom needed
 
-    arguments = ["serve", "--detach", "--json", "--socket", str(goal.socket)]
-    if goal.sessions_dir is not None:
-        arguments += ["--sessions-dir", str(goal.sessions_dir)]
-    if goal.idle is not None:
-        arguments += ["--idle", str(goal.idle)]
     try:
         done = subprocess.run(
-            launch.command(*arguments),
+            launch.command("serve", "--detach", "--json", *arguments),
             env=launch.environment(),
             cwd="/",
             stdin=subprocess.DEVNULL,
