@@ -17,7 +17,7 @@ from pi_daemon.session.head import Header
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.catalogue import Catalogue
 from pi_daemon.storage.follow import Follower
-from pi_daemon.storage.journal import FileLog, Unwritten
+from pi_daemon.storage.journal import FileLog
 from pi_daemon.storage.keep import keep_copy
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.layout import SUFFIX, Layout, check_id, file_name, folder_files
@@ -33,6 +33,7 @@ from pi_daemon.storage.scan import BYTE_ORDER_MARK, Scan, scan
 from pi_daemon.storage.system import APPEND, Files, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
 from pi_daemon.storage.trash import move_to_trash
+from pi_daemon.storage.unwritten import Unwritten
 
 _CANT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY}
 

@@ -16,10 +16,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from msgspec import Struct
-
 from pi_daemon.session.errors import ReadOnly, SessionFailed, StorageFailed, WriterBusy
-from pi_daemon.session.head import IN_MEMORY, Head, Header
+from pi_daemon.session.head import IN_MEMORY, Head
 from pi_daemon.session.migrate import migrated_line
 from pi_daemon.session.rawjson import BadJson
 from pi_daemon.storage.follow import Follower, Replaced
@@ -28,12 +26,11 @@ from pi_daemon.storage.lease import Lease
 from pi_daemon.storage.lines import from_starts, read_ranges
 from pi_daemon.storage.own import OwnLines
 from pi_daemon.storage.protocols import Foreign, Owner, SessionRef, Written
-from pi_daemon.storage.publish import publish
-from pi_daemon.storage.reserve import Reservation
-from pi_daemon.storage.rewrite import Migration, header_line, migrate
-from pi_daemon.storage.scan import MARK, Found, Reader, Tail
+from pi_daemon.storage.rewrite import Migration, migrate
+from pi_daemon.storage.scan import Found
 from pi_daemon.storage.system import Files, refusal, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
+from pi_daemon.storage.unwritten import Unwritten, write_first
 
 AT_ONCE_BYTES = 64 * 1024
 """Up to here a batch that needs no fdatasync is written by the caller's own thread. Into the page cache that takes
@@ -52,14 +49,6 @@ SLOW_SECONDS = 5.0
 
 TRIES = 3
 """Writes of one batch, where another process leaves a line without an end in front of it each time."""
-
-
-class Unwritten(Struct):
-    """A session that has no file yet: its lines so far, and the claim on its place."""
-
-    header: Header
-    kept: KeptLines
-    reservation: Reservation
 
 
 class FileLog:
@@ -82,7 +71,6 @@ class FileLog:
         self._path = Path(ref.location)
         self._lease = lease
         self._own = own
-        self._loss: Foreign | None = None
         self._file = file
         self._unwritten = unwritten
         self._migration = migration
@@ -171,31 +159,23 @@ class FileLog:
     def _first_write(self, unwritten: Unwritten, lines: Sequence[bytes], synced: bool) -> Written:
         """Header, everything kept and `lines`, into a file of their own."""
         kept = unwritten.kept
-        every = [header_line(unwritten.header), *kept.lines, *lines, b""]
-        data = b"\n".join(every)
-        try:
-            new = publish(self._files, self._path, lambda: [data], synced=synced)
-        except OSError as error:
-            raise refusal(error, f"create {self._path.name}") from error
-        offsets = list(accumulate((len(line) + 1 for line in every[:-2]), initial=0))[1:]
-        tail = Tail(len(data), len(data), new.state.st_mtime_ns, data[-MARK:])
-        reader = Reader.after(unwritten.header, len(every) - 1)
+        first = write_first(self._files, self._path, unwritten, lines, synced)
         with self._places:
-            self._file = file = Follower(self._files, self._path, new.fd, new.state, tail, reader)
+            self._file = file = first.file
             self._unwritten = None
             self._persisted = True
-            for head, offset in zip(kept.heads, offsets, strict=False):
+            for head, offset in zip(kept.heads, first.offsets, strict=False):
                 head.offset = offset
             kept.lines.clear()
-        self._unsynced = new.folders
-        self._own.wrote(0, data)
-        with contextlib.suppress(OSError, WriterBusy):
-            self._lease.take(new.fd, new.state)
+        self._unsynced = first.folders
+        self._own.wrote(0, first.data)
+        with contextlib.suppress(StorageFailed, WriterBusy):
+            self._hold(file)
         unwritten.reservation.release()
         if synced:
             self._sync(file)
         count = len(kept.heads)
-        return Written(offsets[count:], "synced" if synced else "written", kept=offsets[:count])
+        return Written(first.offsets[count:], "synced" if synced else "written", kept=first.offsets[:count])
 
     # In the file
 
@@ -344,17 +324,11 @@ class FileLog:
             return Foreign(found.heads, found.damage)
 
     def _replaced(self, file: Follower) -> Foreign:
-        """Who loads the file next shall not meet the half of it. A waiter that was cancelled has not been told of a
-        loss, so the next one is."""
+        """Who loads the file next shall not meet the half of it."""
         self._let_go()
-        if self._loss is not None:
-            return self._loss
         file.stand_still()
         lost, kept_at = self._own.lost()
-        found = Foreign(replaced=True, lost=lost, kept_at=kept_at)
-        if lost:
-            self._loss = found
-        return found
+        return Foreign(replaced=True, lost=lost, kept_at=kept_at)
 
     def _catch_up(self, file: Follower) -> None:
         """What others wrote is noted; what we wrote must still be there. Raises Replaced, StorageFailed."""
@@ -398,23 +372,10 @@ class FileLog:
                 self._unwritten.reservation.release()
                 self._unwritten = None
             if self._file is not None:
-                self._part(self._file)
+                self._own.part(self._file)
                 self._let_go()
                 self._files.close(self._file.fd)
                 self._file = None
-
-    def _part(self, file: Follower) -> None:
-        """A last look for what we wrote: nobody is told any more, but what was lost is kept."""
-        if self._own:
-            try:
-                file.check()
-                there = self._own.look(file.fd, all_of_them=True)
-            except Replaced:
-                there = False
-            except (OSError, StorageFailed):
-                return
-            if not there:
-                self._own.lost(last=True)
 
     def _opened(self) -> Follower:
         if self._file is None:

@@ -15,7 +15,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from pi_daemon.session.entry import read_line
+from pi_daemon.session.errors import StorageFailed
 from pi_daemon.session.head import Head
+from pi_daemon.storage.follow import Follower, Replaced
 from pi_daemon.storage.lines import read_ranges
 from pi_daemon.storage.publish import write_new
 from pi_daemon.storage.scan import scan
@@ -50,6 +52,8 @@ class OwnLines:
         self._lost_dir = lost_dir
         self._batches: deque[Batch] = deque()
         self._size = 0
+        self._lost: list[str] = []
+        self._kept_at: str | None = None
 
     def __bool__(self) -> bool:
         return bool(self._batches)
@@ -108,10 +112,10 @@ class OwnLines:
 
         That file was written anew, or is another by now. Where there is none, that was a deletion, and where it can't
         be read, nobody knows: nothing is lost yet, but for the `last` time that is asked. What can't be kept has no
-        path. Raises nothing.
+        path. Who asks again is told the same: a waiter that was cancelled has not heard it. Raises nothing.
         """
         try:
-            present = self._present()
+            present = self._present() if self._batches else set()
         except FileNotFoundError:
             return [], None
         except OSError:
@@ -121,7 +125,22 @@ class OwnLines:
         lines = {head.id: line for head, line in self._entries() if head.id not in present}
         self._batches.clear()
         self._size = 0
-        return list(lines), self._keep(list(lines.values())) if lines else None
+        if lines:
+            self._lost, self._kept_at = list(lines), self._keep(list(lines.values()))
+        return self._lost, self._kept_at
+
+    def part(self, file: Follower) -> None:
+        """A last look: nobody is told any more, but what was lost is kept. Raises nothing."""
+        if self._batches:
+            try:
+                file.check()
+                there = self.look(file.fd, all_of_them=True)
+            except Replaced:
+                there = False
+            except (OSError, StorageFailed):
+                return
+            if not there:
+                self.lost(last=True)
 
     def _entries(self) -> Iterator[tuple[Head, bytes]]:
         for batch in self._batches:
