@@ -270,6 +270,8 @@ class Hub:
         """Until every file that was said to have changed is looked at."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
+        for session in self.sessions:  # one that was writing looks when it has written
+            await session.settled()
 
     # -- letting go
 
