@@ -294,6 +294,26 @@ def test_daemons_that_end_as_soon_as_they_have_begun(monkeypatch: pytest.MonkeyP
         assert len(daemons.ends) == 1 + relay_module.ATTEMPTS
 
 
+def test_daemons_that_die_of_their_client_are_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each was greeted and answered: what killed it may be over."""
+    monkeypatch.setattr(relay_module, "FIRST_PAUSE_SECONDS", 0.0001)
+    with bridge() as running:
+        daemon = introduce(running)
+        for number in range(2, 2 * relay_module.ATTEMPTS):
+            daemon.close()
+            daemon = returned(running, number)
+            assert running.client.receive() == replaced(number)
+
+
+def test_a_client_that_only_listens_learns_that_nobody_is_there_any_more() -> None:
+    with bridge() as running:
+        daemon = introduce(running)
+        running.daemons.refuse = DaemonUnavailable("Not any more.")
+        daemon.close()
+        assert running.client.receive() is None
+        assert isinstance(running.left(), DaemonUnavailable)
+
+
 def test_no_daemon_and_a_client_that_asks_nothing() -> None:
     daemons = Daemons()
     daemons.refuse = DaemonUnavailable("Not today.")

@@ -30,9 +30,11 @@ SETTLED_SECONDS = 2.0
 """A daemon that has lived for so long didn't die of what it was sent first."""
 
 ATTEMPTS = 8
-"""Connections that end sooner, one after the other; then something is wrong that another daemon won't mend."""
+"""Daemons, one after the other, that end before they have answered `initialize`: the next one won't do better."""
 
 FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 2.0
+"""Between daemons that end soon: one that dies of something its client sends must not take up the machine."""
 
 _READ_BYTES = 256 * 1024
 _PENDING_BYTES = 256 * 1024
@@ -66,6 +68,7 @@ class Relay:
         self._to_daemon = _Pending()
         self._since = 0.0
         self._short_lives = 0
+        self._mute = 0
         for descriptor in (source, target):
             if can_wait(descriptor):
                 os.set_blocking(descriptor, False)
@@ -96,11 +99,11 @@ class Relay:
 
     def _connect(self) -> None:
         """Raises as `join` does, and DaemonUnavailable where daemons end as soon as they have begun."""
+        if self._mute >= ATTEMPTS:
+            words = "The daemon ends again and again, or has as many clients as it takes: see `pi-daemon logs`."
+            raise DaemonUnavailable(words)
         if self._short_lives:
-            if self._short_lives >= ATTEMPTS:
-                words = "The daemon ends again and again, or has as many clients as it takes: see `pi-daemon logs`."
-                raise DaemonUnavailable(words)
-            time.sleep(FIRST_PAUSE_SECONDS * 2 ** (self._short_lives - 1))
+            time.sleep(min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (self._short_lives - 1)))
         self._daemon = self._join()
         self._daemon.setblocking(False)
         self._since = time.monotonic()
@@ -117,6 +120,7 @@ class Relay:
         if self._bridge.stage is not Stage.NEW:
             settled = time.monotonic() - self._since > SETTLED_SECONDS
             self._short_lives = 0 if settled else self._short_lives + 1
+            self._mute = self._mute + 1 if self._bridge.needs_greeting else 0
         self._bridge.lost()
         self._collect()
 
@@ -241,10 +245,11 @@ class Relay:
             self._write_client()
 
     def _give_up(self, failure: PiDaemonError) -> None:
-        """Tell the client why: it is told by the answers to what it asked, so wait for a question."""
+        """Tell the client why: by the answers to what it asked, which at the very beginning is yet to come."""
         self._leave()
         self._bridge.give_up(error_of(failure))
-        while not self._bridge.refusals and not self._client_ended and self._bridge.stage is not Stage.OVER:
+        introduced = self._bridge.introduced
+        while not (introduced or self._bridge.refusals or self._client_ended or self._bridge.stage is Stage.OVER):
             _wait_for(self._source, select.POLLIN)
             self._read_client()
         self._collect()

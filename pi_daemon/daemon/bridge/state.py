@@ -83,6 +83,11 @@ class Bridge:
         return bool(self._waiting) or self.stage in (Stage.GREETING, Stage.OPEN, Stage.RETURNING)
 
     @property
+    def introduced(self) -> bool:
+        """Whether the client has asked to be initialized."""
+        return self._greeting is not None
+
+    @property
     def unanswered(self) -> bool:
         """Whether the client has asked what nobody has answered."""
         return bool(self._waiting or self._in_flight)
