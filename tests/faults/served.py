@@ -25,12 +25,16 @@ class Served:
 
     def __init__(self) -> None:
         self.home = Home()
+        self._stderr = self.home.directory / "stderr"
         self._process: asyncio.subprocess.Process | None = None
 
     async def __aenter__(self) -> Served:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        if failed is not None and self._process is not None:
+            said = [path.read_text() for path in (self.home.log, self._stderr) if path.exists()]
+            print(f"Exit code of the daemon: {self._process.returncode}", *(text[-3_000:] for text in said), sep="\n")
         await self.kill()
         self.home.__exit__()
 
@@ -40,14 +44,15 @@ class Served:
         return self._process.pid
 
     async def start(self) -> None:
-        self._process = await asyncio.create_subprocess_exec(
-            *self.home.argv("serve", "--durability", "written", "--idle", "0"),
-            env=self.home.environment,
-            cwd=self.home.directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        with self._stderr.open("wb") as stderr:
+            self._process = await asyncio.create_subprocess_exec(
+                *self.home.argv("serve", "--durability", "written", "--idle", "0"),
+                env=self.home.environment,
+                cwd=self.home.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
 
     async def kill(self) -> None:
         """kill -9, where it runs: it can't put anything in order."""
