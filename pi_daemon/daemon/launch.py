@@ -30,9 +30,11 @@ def command(*arguments: str) -> list[str]:
 
 
 def checkout() -> str | None:
-    """Where the code lies, if it isn't installed and must be named to a new interpreter."""
-    root = str(Path(__file__).parents[2])
-    return None if "site-packages" in root or "dist-packages" in root else root
+    """Where the code lies, if it isn't installed and must be named to a new interpreter: the package, and the client
+    with which one daemon speaks to another."""
+    root = Path(__file__).parents[2]
+    installed = {"site-packages", "dist-packages"} & set(root.parts)
+    return None if installed else os.pathsep.join((str(root), str(root / "clients" / "python")))
 
 
 def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
