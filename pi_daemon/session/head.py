@@ -148,8 +148,9 @@ class Damage(Struct, frozen=True, rename="camel"):
 
     `kind`: notJson, notObject, noId, tooDeep, notUtf8 (broken lines) · tornTail (a last line without an
     end) · orphan, duplicateId, loop (the tree) · lateHeader, byteOrderMark, unversioned, newerVersion
-    (read-only) · noHeader, empty (refused) · extraHeader. `line` counts from 1; `offset` and `length`
-    are bytes; `entry_ids` are the entries concerned: themselves, or those that lost an ancestor.
+    (read-only) · noHeader, empty (refused) · extraHeader · lost (entries that we had written and a rewrite
+    dropped). `line` counts from 1; `offset` and `length` are bytes; `entry_ids` are the entries concerned:
+    themselves, or those that lost an ancestor.
     """
 
     kind: str

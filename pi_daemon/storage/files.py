@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import platformdirs
 
@@ -24,7 +25,16 @@ from pi_daemon.storage.layout import SUFFIX, Layout, check_id, file_name, folder
 from pi_daemon.storage.lease import Lease, Notes, held_elsewhere
 from pi_daemon.storage.mend import check, repair
 from pi_daemon.storage.own import OwnLines
-from pi_daemon.storage.protocols import CheckReport, Loaded, Progress, RepairReport, SessionRef, SessionSummary
+from pi_daemon.storage.protocols import (
+    CheckReport,
+    Foreign,
+    Loaded,
+    Progress,
+    RepairReport,
+    SessionRef,
+    SessionSummary,
+    losses,
+)
 from pi_daemon.storage.publish import Chunks, drop, publish
 from pi_daemon.storage.reading import corrupted, finding, header_of, open_file, scanned
 from pi_daemon.storage.reserve import Reservation, reserve
@@ -63,6 +73,9 @@ class FileRepository:
         self._damaged_dir = state_dir / "damaged"
         self._originals_dir = state_dir / "originals"
         self._lost_dir = state_dir / "lost"
+        self._owns: WeakValueDictionary[Path, OwnLines] = WeakValueDictionary()
+        self._parted: set[OwnLines] = set()
+        self._own_lock = threading.Lock()
         self._catalogue = Catalogue(self._files, layout)
 
     async def create(self, header: Header, lines: Sequence[bytes] = (), *, persist: bool) -> tuple[Loaded, FileLog]:
@@ -105,6 +118,11 @@ class FileRepository:
     async def repair(self, path: str) -> RepairReport:
         return await in_thread(self._repair, path)
 
+    async def look_after_closed(self) -> Sequence[tuple[str, Foreign]]:
+        """Look for what was written to sessions that were closed some seconds ago. Gives what was lost, by location; to
+        be called every few seconds."""
+        return await in_thread(self._look_after_closed)
+
     # New sessions
 
     def _create(self, header: Header, lines: Sequence[bytes], persist: bool) -> tuple[Loaded, FileLog]:
@@ -114,9 +132,9 @@ class FileRepository:
         path, reservation = self._reserve(header)
         kept = KeptLines(lines)
         ref = SessionRef(header.id, str(path))
-        log = FileLog(
-            self._files, ref, self._lease(path), self._own(path), unwritten=Unwritten(header, kept, reservation)
-        )
+        own = self._own(path)
+        own.taken(None)
+        log = FileLog(self._files, ref, self._lease(path), own, unwritten=Unwritten(header, kept, reservation))
         tree = SessionTree(kept.heads)
         return Loaded(ref, header, tree, tree.damage()), log
 
@@ -240,16 +258,30 @@ class FileRepository:
         if found.migrates and read_only is None:
             migration = Migration(header.version, list(found.heads), found.reader.header_at, self._originals_dir)
         file = Follower(self._files, path, fd, found.state, found.tail, found.reader)
-        log = FileLog(self._files, ref, lease, self._own(path), file=file, migration=migration, read_only=read_only)
+        own = self._own(path)
+        log = FileLog(self._files, ref, lease, own, file=file, migration=migration, read_only=read_only)
         tree = SessionTree(found.heads)
-        damage = found.damage + tree.damage()
+        damage = found.damage + tree.damage() + losses(*own.taken(fd))
         return Loaded(ref, header, tree, damage, read_only, migration is not None), log
 
     def _lease(self, path: Path) -> Lease:
         return Lease(self._files, self._notes, path, self._contact)
 
     def _own(self, path: Path) -> OwnLines:
-        return OwnLines(self._files, path, self._lost_dir)
+        """The same ones for the next log, if they have something to look for."""
+        with self._own_lock:
+            own = self._owns.get(path)
+            if own is None:
+                own = self._owns[path] = OwnLines(self._files, path, self._lost_dir, self._parted)
+            return own
+
+    def _look_after_closed(self) -> Sequence[tuple[str, Foreign]]:
+        found = []
+        for own in list(self._parted):
+            lost, kept_at = own.look_after()
+            if lost:
+                found.append((str(own.path), Foreign(lost=lost, kept_at=kept_at)))
+        return found
 
     def _put_aside(self, path: Path) -> str | None:
         """A copy of the damaged file, once; None where there is no room for it."""

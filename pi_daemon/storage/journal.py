@@ -71,11 +71,13 @@ class FileLog:
         self._path = Path(ref.location)
         self._lease = lease
         self._own = own
+        self._loss: Foreign | None = None
         self._file = file
         self._unwritten = unwritten
         self._migration = migration
         self._read_only = read_only
         self._persisted = file is not None
+        self._closed = False
         # The directories whose names are to be synced with the first batch that is, the last one first. Who made the
         # file hasn't, if that was pi.
         self._unsynced = [self._path.parent.parent, self._path.parent] if file is not None else []
@@ -324,11 +326,17 @@ class FileLog:
             return Foreign(found.heads, found.damage)
 
     def _replaced(self, file: Follower) -> Foreign:
-        """Who loads the file next shall not meet the half of it."""
+        """Who loads the file next shall not meet the half of it. What was lost is told again to who asks again: a
+        waiter that was cancelled has not heard it."""
         self._let_go()
-        file.stand_still()
-        lost, kept_at = self._own.lost()
-        return Foreign(replaced=True, lost=lost, kept_at=kept_at)
+        if self._loss is None:
+            file.stand_still()
+            lost, kept_at = self._own.lost()
+            found = Foreign(replaced=True, lost=lost, kept_at=kept_at)
+            if not lost:
+                return found
+            self._loss = found
+        return self._loss
 
     def _catch_up(self, file: Follower) -> None:
         """What others wrote is noted; what we wrote must still be there. Raises Replaced, StorageFailed."""
@@ -371,8 +379,10 @@ class FileLog:
             if self._unwritten is not None:
                 self._unwritten.reservation.release()
                 self._unwritten = None
-            if self._file is not None:
+            if not self._closed:
+                self._closed = True
                 self._own.part(self._file)
+            if self._file is not None:
                 self._let_go()
                 self._files.close(self._file.fd)
                 self._file = None

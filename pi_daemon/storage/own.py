@@ -6,8 +6,10 @@ sync tool when it takes the other side. What we wrote and answered for is then g
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import secrets
+import threading
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +32,6 @@ stream not every look has to read. Who rewrites a file has mostly read it just b
 MOST_BYTES = 16 << 20
 """Kept of one session at most: beyond, batches are looked for at once."""
 
-
 _RUN_BYTES = 1 << 20
 """Read at once."""
 
@@ -44,23 +45,27 @@ class Batch(Struct, frozen=True):
 
 
 class OwnLines:
-    """Of one session file. `lost_dir` takes what was lost. Not for two threads at a time."""
+    """Of one session file, whichever log has it open. `lost_dir` takes what was lost."""
 
-    def __init__(self, files: Files, path: Path, lost_dir: Path) -> None:
+    def __init__(self, files: Files, path: Path, lost_dir: Path, parted: set[OwnLines]) -> None:
+        """`parted` holds those that no log looks after, while they have something to be looked for."""
+        self.path = path
         self._files = files
-        self._path = path
         self._lost_dir = lost_dir
+        self._parted = parted
+        self._logs = 0
         self._batches: deque[Batch] = deque()
         self._size = 0
-        self._lost: list[str] = []
-        self._kept_at: str | None = None
+        # A log that takes over from another may overlap with it.
+        self._lock = threading.RLock()
 
     def __bool__(self) -> bool:
         return bool(self._batches)
 
     def wrote(self, offset: int, data: bytes) -> None:
-        self._batches.append(Batch(self._files.now(), offset, data))
-        self._size += len(data)
+        with self._lock:
+            self._batches.append(Batch(self._files.now(), offset, data))
+            self._size += len(data)
 
     @property
     def full(self) -> bool:
@@ -68,36 +73,45 @@ class OwnLines:
 
     def due(self) -> bool:
         """Whether batches are to be looked for in the file."""
-        if not self._batches:
-            return False
-        return self.full or self._files.now() - self._batches[0].at >= SEEN_SECONDS
+        with self._lock:
+            if not self._batches:
+                return False
+            return self.full or self._files.now() - self._batches[0].at >= SEEN_SECONDS
 
-    def look(self, fd: int, *, all_of_them: bool = False) -> bool:
+    def look(self, fd: int, *, parting: bool = False) -> bool:
         """Let go what is in the file behind `fd`, of the batches that are due; False where one isn't where it was
-        written. Raises OSError."""
-        if not all_of_them and not self.due():
+        written. `parting`: look for all of them, and let none go. Raises OSError."""
+        with self._lock:
+            if not parting and not self.due():
+                return True
+            for run in self._runs(parting):
+                data = b"".join([batch.data for batch in run])
+                if not self._is_there(fd, run[0].offset, data):
+                    return False
+                if not parting:
+                    for _ in run:
+                        self._batches.popleft()
+                    self._size -= len(data)
             return True
+
+    def _runs(self, every: bool) -> list[list[Batch]]:
+        """Batches that are old enough, those together that lie together."""
         now = self._files.now()
         # Half at a time: not every batch beyond the bound shall have to wait for a look.
         too_many = self._size - MOST_BYTES // 2 if self.full else 0
-        while self._batches:
-            run: list[Batch] = []
-            size = 0
-            for batch in self._batches:
-                old = all_of_them or size < too_many or now - batch.at >= SEEN_SECONDS / 2
-                if not old or size > _RUN_BYTES or (run and batch.offset != run[0].offset + size):
-                    break
-                run.append(batch)
-                size += len(batch.data)
-            if not run:
+        runs: list[list[Batch]] = []
+        size = end = 0
+        for batch in self._batches:
+            if not (every or too_many > 0 or now - batch.at >= SEEN_SECONDS / 2):
                 break
-            if not self._is_there(fd, run[0].offset, b"".join([batch.data for batch in run])):
-                return False
-            for _ in run:
-                self._batches.popleft()
-            self._size -= size
-            too_many -= size
-        return True
+            if not runs or batch.offset != end or size > _RUN_BYTES:
+                runs.append([])
+                size = 0
+            runs[-1].append(batch)
+            size += len(batch.data)
+            end = batch.offset + len(batch.data)
+            too_many -= len(batch.data)
+        return runs
 
     def _is_there(self, fd: int, offset: int, data: bytes) -> bool:
         try:
@@ -108,57 +122,105 @@ class OwnLines:
             raise
 
     def lost(self, *, last: bool = False) -> tuple[list[str], str | None]:
-        """The entries of ours that the file at the path hasn't, by their ids, and the file in which they are kept.
+        """The entries of ours that the file at the path hasn't, by their ids, and the file in which they are kept;
+        those that it has are looked for again where they are now.
 
         That file was written anew, or is another by now. Where there is none, that was a deletion, and where it can't
         be read, nobody knows: nothing is lost yet, but for the `last` time that is asked. What can't be kept has no
-        path. Who asks again is told the same: a waiter that was cancelled has not heard it. Raises nothing.
+        path. Raises nothing.
         """
-        try:
-            present = self._present() if self._batches else set()
-        except FileNotFoundError:
-            return [], None
-        except OSError:
-            if not last:
-                return [], None
-            present = set()
-        lines = {head.id: line for head, line in self._entries() if head.id not in present}
-        self._batches.clear()
-        self._size = 0
-        if lines:
-            self._lost, self._kept_at = list(lines), self._keep(list(lines.values()))
-        return self._lost, self._kept_at
-
-    def part(self, file: Follower) -> None:
-        """A last look: nobody is told any more, but what was lost is kept. Raises nothing."""
-        if self._batches:
+        with self._lock:
             try:
-                file.check()
-                there = self.look(file.fd, all_of_them=True)
-            except Replaced:
-                there = False
-            except (OSError, StorageFailed):
-                return
-            if not there:
-                self.lost(last=True)
+                there = self._in_the_file() if self._batches else {}
+            except FileNotFoundError:
+                return [], None
+            except OSError:
+                if not last:
+                    return [], None
+                there = {}
+            lost = {head.id: line for _, head, line in self._entries() if head.id not in there}
+            left = [(at, there.get(head.id), line) for at, head, line in self._entries()]
+            self._batches = deque(Batch(at, place.offset, line) for at, place, line in left if place is not None)
+            self._size = sum(len(batch.data) for batch in self._batches)
+            return list(lost), self._keep(list(lost.values())) if lost else None
 
-    def _entries(self) -> Iterator[tuple[Head, bytes]]:
+    def _entries(self) -> Iterator[tuple[float, Head, bytes]]:
         for batch in self._batches:
             for line in batch.data.split(b"\n"):
                 head = read_line(line, 0)
                 if isinstance(head, Head):
-                    yield head, line
+                    yield batch.at, head, line[: head.length]
 
-    def _present(self) -> set[str]:
-        fd = self._files.open(self._path, READ)
+    def _in_the_file(self) -> dict[str, Head | None]:
+        """Which entries the file at the path has, and where those of ours are; None for what is said differently there:
+        who wrote it had read ours."""
+        fd = self._files.open(self.path, READ)
         try:
-            return {head.id for head in scan(self._files, fd).heads}
+            there: dict[str, Head | None] = {head.id: head for head in scan(self._files, fd).heads}
+            for _, head, line in self._entries():
+                place = there.get(head.id)
+                if place and read_ranges(self._files, fd, [place.offset], [place.length]) != [line]:
+                    there[head.id] = None
+            return there
         finally:
             self._files.close(fd)
 
+    # Logs that come and go
+
+    def taken(self, fd: int | None) -> tuple[list[str], str | None]:
+        """A log is opened, of the file behind `fd` if there is one. Gives what has been lost since the last one was
+        closed, as `lost` does. Raises nothing."""
+        with self._lock:
+            self._logs += 1
+            self._parted.discard(self)
+            if not self._batches or fd is None or self._logs > 1:
+                return [], None
+            try:
+                return ([], None) if self.look(fd, parting=True) else self.lost()
+            except OSError:
+                return [], None  # it will be looked for again
+
+    def part(self, file: Follower | None) -> None:
+        """A log is closed, of that file: nobody is told any more, but what was lost is kept. Raises nothing."""
+        with self._lock:
+            self._logs -= 1
+            if self._logs or not self._batches or file is None:
+                return
+            try:
+                file.check()
+                there = self.look(file.fd, parting=True)
+            except Replaced:
+                there = False
+            except (OSError, StorageFailed):
+                there = True  # for all that anybody knows; it will be looked for again
+            if not there:
+                self.lost(last=True)
+            if self._batches:
+                self._parted.add(self)
+
+    def look_after(self) -> tuple[list[str], str | None]:
+        """As `lost`, when some seconds have passed since the last log was closed. Raises nothing."""
+        with self._lock:
+            if self._logs or not self.due():
+                return [], None
+            there = False
+            with contextlib.suppress(OSError):
+                fd = self._files.open(self.path, READ)
+                try:
+                    there = self.look(fd)
+                finally:
+                    self._files.close(fd)
+            lost: tuple[list[str], str | None] = ([], None) if there else self.lost(last=True)
+            if not there:
+                self._batches.clear()
+                self._size = 0
+            if not self._batches:
+                self._parted.discard(self)
+            return lost
+
     def _keep(self, lines: list[bytes]) -> str | None:
         # One file a loss, under a name that none had before.
-        path = self._lost_dir / f"{self._path.stem[:200]}.{secrets.token_hex(4)}{self._path.suffix}"
+        path = self._lost_dir / f"{self.path.stem[:200]}.{secrets.token_hex(4)}{self.path.suffix}"
         try:
             changed = make_folder(self._files, self._lost_dir)
             fd = write_new(self._files, path, lambda: [b"\n".join([*lines, b""])], synced=True)

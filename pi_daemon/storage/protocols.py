@@ -72,6 +72,15 @@ class Foreign(Struct, frozen=True):
     kept_at: str | None = None
 
 
+def losses(lost: Sequence[str], kept_at: str | None) -> list[Damage]:
+    """What is said of entries that were lost, nothing where there are none."""
+    if not lost:
+        return []
+    where = f"; their lines are kept in {kept_at}" if kept_at is not None else ""
+    words = f"another process rewrote the file without {len(lost)} entries that were written to it{where}"
+    return [Damage("lost", words, entry_ids=list(lost))]
+
+
 class Owner(Struct, frozen=True):
     """Who holds a session for writing, as the holder says itself. `since` is ISO 8601; `contact` how its daemon is
     reached, which is nothing for clients."""

@@ -11,7 +11,7 @@ import pytest
 from pi_daemon.session.errors import StorageFailed
 from pi_daemon.storage import own
 from pi_daemon.storage.journal import FileLog
-from tests.storage.support import CWD, HEADER, TIME, FaultyFiles, Place, chain, dump, header, message
+from tests.storage.support import CWD, HEADER, TIME, FaultyFiles, Place, chain, dump, header, kinds, message
 
 A, B, C, D = chain("a", "b", "c", "d")
 
@@ -67,9 +67,85 @@ async def test_a_rewrite_without_our_lines_is_told_and_they_are_kept(
         assert found.kept_at is not None
         assert Path(found.kept_at).read_bytes() == b"\n".join([B, D, b""])
     assert len(kept(place)) == 1
-    assert not log.unseen
     await log.close()
     assert len(kept(place)) == 1
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+async def test_what_a_rewrite_has_left_is_looked_for_again(place: Place, in_place: bool) -> None:
+    """By the log that comes next, at its new place. What another has said in its own way it had read."""
+    files = FaultyFiles()
+    path = place.put([HEADER, A])
+    repository = place.repository(files)
+    _, log = await repository.open(place.ref(path))
+    await log.append([B, C, D], synced=False, persist=True)
+
+    def rewrite(*lines: bytes) -> None:
+        if in_place:
+            path.write_bytes(b"".join(line + b"\n" for line in (HEADER, *lines)))
+        else:
+            place.put([HEADER, *lines], "new").rename(path)
+
+    rewrite(C, A, message("d", "c", "other"))
+    assert (await log.look()).lost == ["b"]
+    loaded, second = await repository.open(log.ref)
+    await log.close()
+    assert "lost" not in kinds(loaded.damage)
+    assert second.unseen
+    files.time += own.SEEN_SECONDS / 2
+    assert not (await second.look()).replaced
+    rewrite(A)
+    assert (await second.look()).lost == ["c"]
+    _, third = await repository.open(log.ref)
+    await second.close()
+    assert not third.unseen
+    await third.close()
+    assert kept(place) == [B + b"\n", C + b"\n"]
+
+
+async def test_what_was_lost_while_nobody_had_it_open(place: Place) -> None:
+    files = FaultyFiles()
+    path = place.put([HEADER, A])
+    repository = place.repository(files)
+    _, log = await repository.open(place.ref(path))
+    await log.append([B, C], synced=False, persist=True)
+    await log.close()
+    path.write_bytes(b"\n".join([HEADER, C, b""]))
+    loaded, log = await repository.open(place.ref(path))
+    (damage,) = [one for one in loaded.damage if one.kind == "lost"]
+    assert damage.entry_ids == ["b"]
+    assert str(place.state / "lost") in damage.message
+    await log.append([D], synced=False, persist=True)
+    await log.close()
+    assert kept(place) == [B + b"\n"]
+    loaded, log = await repository.open(place.ref(path))
+    assert [one for one in loaded.damage if one.kind == "lost"] == []
+    await log.close()
+
+
+async def test_closed_sessions_are_looked_after(place: Place) -> None:
+    files = FaultyFiles()
+    repository = place.repository(files)
+    paths = [place.put([HEADER.replace(b'"s1"', b'"s%d"' % n), A], f"{n}.jsonl") for n in range(4)]
+    for number, path in enumerate(paths):
+        _, log = await repository.open(place.ref(path, f"s{number}"))
+        await log.append([B], synced=False, persist=True)
+        await log.close()
+        await log.close()
+    paths[1].write_bytes(HEADER.replace(b'"s1"', b'"s9"') + b"\n")
+    paths[2].unlink()
+    _, log = await repository.open(place.ref(paths[3], "s3"))
+    assert await repository.look_after_closed() == []
+    files.time += own.SEEN_SECONDS
+    ((location, found),) = await repository.look_after_closed()
+    assert (location, found.lost) == (str(paths[1]), ["b"])
+    assert found.kept_at is not None
+    assert Path(found.kept_at).read_bytes() == B + b"\n"
+    assert await repository.look_after_closed() == []
+    paths[3].write_bytes(HEADER + b"\n")
+    assert (await log.look()).lost == ["b"]  # that one has a log again, which tells
+    await log.close()
+    assert len(kept(place)) == 2
 
 
 async def test_each_loss_has_a_file_of_its_own(place: Place) -> None:
