@@ -75,7 +75,7 @@ async def test_stopped_with_a_session_that_is_not_written(home: Home) -> None:
 async def test_sigterm_drains(home: Home) -> None:
     async with home.editor() as editor:
         await editor.initialize()
-        made = await editor.call("session/create", cwd="/project")
+        made = await editor.call("session/create", cwd="/project", persist="immediate")
         session, pid = made["sessionId"], home.pid
         os.kill(pid, signal.SIGSTOP)
         sent = [
