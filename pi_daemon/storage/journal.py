@@ -133,8 +133,8 @@ class FileLog:
     async def look(self) -> Foreign:
         if self._writing.acquire(blocking=False):
             try:
-                file = self._file
-                if file is None or (file.unchanged(file.stat()) and not file.torn and not self._own.due()):
+                file, now = self._file, self._files.now()
+                if file is None or (file.unchanged(file.stat()) and not file.torn and now < self._own.due_at):
                     self._seen = self._files.now()
                     found = self._report()
                     return Foreign(found.heads, found.damage)

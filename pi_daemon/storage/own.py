@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import secrets
 import threading
 from collections import deque
@@ -36,7 +37,7 @@ _RUN_BYTES = 1 << 20
 """Read at once."""
 
 
-class Batch(Struct, frozen=True):
+class Batch(Struct, frozen=True, gc=False):
     """`data` was written at `offset`; `at` is when, on the clock of Files."""
 
     at: float
@@ -54,6 +55,8 @@ class OwnLines:
         self._lost_dir = lost_dir
         self._parted = parted
         self._logs = 0
+        # When the oldest is to be looked for, on the clock of Files: asked before each batch.
+        self.due_at = math.inf
         self._batches: deque[Batch] = deque()
         self._size = 0
         # A log that takes over from another may overlap with it.
@@ -63,20 +66,30 @@ class OwnLines:
         return bool(self._batches)
 
     def wrote(self, offset: int, data: bytes) -> None:
+        at = self._files.now()
         with self._lock:
-            self._batches.append(Batch(self._files.now(), offset, data))
+            if not self._batches:
+                self.due_at = at + SEEN_SECONDS
+            self._batches.append(Batch(at, offset, data))
             self._size += len(data)
+            if self._size > MOST_BYTES:
+                self.due_at = -math.inf
 
     @property
     def full(self) -> bool:
-        return self._size > MOST_BYTES
+        return self.due_at == -math.inf
 
     def due(self) -> bool:
         """Whether batches are to be looked for in the file."""
-        with self._lock:
-            if not self._batches:
-                return False
-            return self.full or self._files.now() - self._batches[0].at >= SEEN_SECONDS
+        return self._files.now() >= self.due_at
+
+    def _left(self, batches: deque[Batch]) -> None:
+        self._batches = batches
+        self._size = sum(len(batch.data) for batch in batches)
+        if self._size > MOST_BYTES:
+            self.due_at = -math.inf
+        else:
+            self.due_at = batches[0].at + SEEN_SECONDS if batches else math.inf
 
     def look(self, fd: int, *, parting: bool = False) -> bool:
         """Let go what is in the file behind `fd`, of the batches that are due; False where one isn't where it was
@@ -84,15 +97,15 @@ class OwnLines:
         with self._lock:
             if not parting and not self.due():
                 return True
-            for run in self._runs(parting):
-                data = b"".join([batch.data for batch in run])
-                if not self._is_there(fd, run[0].offset, data):
-                    return False
-                if not parting:
-                    for _ in run:
+            try:
+                for run in self._runs(parting):
+                    if not self._is_there(fd, run[0].offset, b"".join([batch.data for batch in run])):
+                        return False
+                    for _ in range(0 if parting else len(run)):
                         self._batches.popleft()
-                    self._size -= len(data)
-            return True
+                return True
+            finally:
+                self._left(self._batches)
 
     def _runs(self, every: bool) -> list[list[Batch]]:
         """Batches that are old enough, those together that lie together."""
@@ -140,8 +153,7 @@ class OwnLines:
                 there = {}
             lost = {head.id: line for _, head, line in self._entries() if head.id not in there}
             left = [(at, there.get(head.id), line) for at, head, line in self._entries()]
-            self._batches = deque(Batch(at, place.offset, line) for at, place, line in left if place is not None)
-            self._size = sum(len(batch.data) for batch in self._batches)
+            self._left(deque(Batch(at, place.offset, line) for at, place, line in left if place is not None))
             return list(lost), self._keep(list(lost.values())) if lost else None
 
     def _entries(self) -> Iterator[tuple[float, Head, bytes]]:
@@ -212,8 +224,7 @@ class OwnLines:
                     self._files.close(fd)
             lost: tuple[list[str], str | None] = ([], None) if there else self.lost(last=True)
             if not there:
-                self._batches.clear()
-                self._size = 0
+                self._left(deque())
             if not self._batches:
                 self._parted.discard(self)
             return lost
