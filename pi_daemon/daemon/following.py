@@ -46,5 +46,5 @@ class Following:
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(UNSEEN_SECONDS)
-            self._hub.look_for_unseen()
+            await self._hub.look_for_unseen()
             await self._hub.tidy()

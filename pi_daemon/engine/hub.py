@@ -251,9 +251,12 @@ class Hub:
             if session is not None:
                 self._spawn(self._follow(session))
 
-    def look_for_unseen(self) -> None:
-        """Sessions look whether what they wrote is in their files; to be called every few seconds."""
+    async def look_for_unseen(self) -> None:
+        """Sessions look whether what they wrote is in their files, those closed a while ago too; to be called every few
+        seconds."""
         self.files_changed([location for location, session in self._open.items() if session.log.unseen])
+        for location, found in await self.files.look_after_closed():
+            logger.warning("%s lost %d entries after it was closed, see %s", location, len(found.lost), found.kept_at)
 
     async def _follow(self, session: LiveSession) -> None:
         await session.look()

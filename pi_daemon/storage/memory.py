@@ -136,6 +136,9 @@ class MemoryRepository:
         del self._sessions[ref.session_id]
         return None
 
+    async def look_after_closed(self) -> Sequence[tuple[str, Foreign]]:
+        return ()
+
     async def check(self, path: str) -> CheckReport:
         ref = await self.ref(path)
         heads = self._session(ref).kept.heads

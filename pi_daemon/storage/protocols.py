@@ -215,6 +215,10 @@ class Repository(Protocol):
     async def delete(self, ref: SessionRef) -> str | None:
         """To the trash; where it went, if that is known. Raises SessionNotFound, StorageFailed."""
 
+    async def look_after_closed(self) -> Sequence[tuple[str, Foreign]]:
+        """Look for what was written to sessions that were closed some seconds ago. Gives what was lost, by location;
+        to be called every few seconds."""
+
     async def check(self, path: str) -> CheckReport: ...
 
     async def repair(self, path: str) -> RepairReport: ...
