@@ -152,9 +152,12 @@ class Daemon:
             try:
                 await server.start()
             except AlreadyServed:
-                if not isinstance(server, UnixServer) or not await replace_older(server.path, self.shared.version):
+                if not isinstance(server, UnixServer):
                     raise
-                await server.start()
+                older = await replace_older(server.path, self.shared.version)
+                if older is None:
+                    raise
+                await server.start(after=older)
             self.servers.append(server)
             self.shared.transports.append(server.name if server.name == "stdio" else f"{server.name}:{server.address}")
         if len(self.servers) == 1 and isinstance(self.servers[0], StdioServer):

@@ -1,4 +1,4 @@
-"""How a newer daemon takes the place of an older one: it asks it to leave, and waits until it has."""
+"""How a newer daemon takes the place of an older one: it asks it to leave, and then waits for its lock."""
 
 from __future__ import annotations
 
@@ -13,30 +13,27 @@ from pi_daemon.daemon.version import newer
 from pi_daemon.rpc.framing import Framer, frame
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.transports.lock import told
-from pi_daemon.transports.unix import answers, lock_path
+from pi_daemon.transports.unix import lock_path
 
 logger = logging.getLogger(__name__)
 
 ASKING_SECONDS = 10.0
 """How long the older daemon may take to take note. It answers at once, and finishes its work after that."""
 
-_LOOK_AGAIN = 0.01
 
-
-async def replace_older(socket: Path, version: str) -> bool:
-    """Ask the daemon at the socket to leave, if it is older than `version`; whether it was. Raises NotResponding."""
+async def replace_older(socket: Path, version: str) -> int | None:
+    """Ask the daemon at the socket to leave, if it is older than `version`; its process id. Raises NotResponding."""
     holder = told(lock_path(socket))
     if holder is None or not newer(version, holder.version):
-        return False
+        return None
     logger.info("taking over", extra={"fields": {"olderVersion": holder.version, "olderPid": holder.pid}})
     try:
         async with asyncio.timeout(ASKING_SECONDS):
             await _ask(socket)
-            await _not_listening(socket)
     except (OSError, TimeoutError) as error:
         words = f"The older daemon (version {holder.version}, process {holder.pid}) does not answer: "
         raise NotResponding(f"{words}end it with `kill {holder.pid}`.", pid=holder.pid) from error
-    return True
+    return holder.pid
 
 
 async def _ask(socket: Path) -> None:
@@ -55,14 +52,6 @@ async def _ask(socket: Path) -> None:
                 return
     finally:
         writer.close()
-
-
-async def _not_listening(socket: Path) -> None:
-    """It has said that it will leave, and does a moment later."""
-    while True:
-        if not answers(socket):
-            return
-        await asyncio.sleep(_LOOK_AGAIN)
 
 
 def _request(id: int, method: str, params: dict[str, Any]) -> bytes:

@@ -54,10 +54,11 @@ class UnixServer(Server):
         self._lock: Lock | None = None
         self._inode = (0, 0)
 
-    async def start(self) -> None:
-        """Raises CannotListen, and AlreadyServed where a daemon listens there."""
+    async def start(self, *, after: int | None = None) -> None:
+        """Raises CannotListen, and AlreadyServed where a daemon listens there. `after`: the process id of one that may
+        still listen, since it has only just been asked to leave."""
         _check_directory(self.path.parent)
-        self._lock = await self._take_lock()
+        self._lock = await self._take_lock(after)
         try:
             if self._inherited is not None:
                 sock = self._inherited
@@ -86,7 +87,7 @@ class UnixServer(Server):
             self._lock.release()
             self._lock = None
 
-    async def _take_lock(self) -> Lock:
+    async def _take_lock(self, after: int | None) -> Lock:
         path = lock_path(self.path)
         try:
             lock = Lock(path)
@@ -95,12 +96,13 @@ class UnixServer(Server):
         loop = asyncio.get_running_loop()
         until = loop.time() + self._patience
         while not lock.acquire():
-            if self._inherited is None and answers(self.path):
+            holder = told(path)
+            leaving = holder is not None and holder.pid == after
+            if self._inherited is None and not leaving and answers(self.path):
                 lock.release()
                 raise AlreadyServed(f"A daemon serves {self.path} already.")
             if loop.time() > until:
                 lock.release()
-                holder = told(path)
                 who = f"process {holder.pid}" if holder else "a process"
                 raise CannotListen(f"{path} is held by {who}, which doesn't listen: end it, or choose another place.")
             await asyncio.sleep(_LOOK_AGAIN)

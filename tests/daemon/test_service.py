@@ -29,9 +29,11 @@ os.execv(sys.executable, [sys.executable, *sys.argv[3:]])
 
 
 @contextmanager
-def activated(home: Home, listening: socket.socket, count: str = "1") -> Iterator[subprocess.Popen[bytes]]:
+def activated(
+    home: Home, listening: socket.socket, count: str = "1", idle: str = "1"
+) -> Iterator[subprocess.Popen[bytes]]:
     """As systemd runs it: descriptor 3 is the socket."""
-    argv = home.argv("serve", "--idle", "0.003")[1:]
+    argv = home.argv("serve", "--idle", idle)[1:]
     with subprocess.Popen(
         [sys.executable, "-c", LAUNCH, str(listening.fileno()), count, *argv],
         env=home.environment,
@@ -61,7 +63,7 @@ async def test_started_by_the_first_client_and_again_by_the_next(home: Home) -> 
             # The client comes first: it is in the socket's queue when the daemon starts.
             with socket.socket(socket.AF_UNIX) as early:
                 early.connect(str(home.socket))
-                with activated(home, listening) as process:
+                with activated(home, listening, idle="0.003") as process:
                     async with await AsyncClient.connect_unix(home.socket, reconnect=None) as client:
                         assert (await client.daemon_status())["pid"] == process.pid == home.pid
                         environment = Path(f"/proc/{process.pid}/environ").read_text()
