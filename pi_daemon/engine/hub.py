@@ -123,12 +123,12 @@ class Hub:
                 session = self._start(loaded, log, persist="immediate", moved=moved)
                 self._rest(session)
                 return session
-            await session.look()
+            await session.look(wait=True)
             if session.gone:
                 # What is wrong with the file says whoever opens it.
                 _, log = await self.files.open(ref, recover=recover)
                 await log.close()
-                await session.look()
+                await session.look(wait=True)
             return session
 
     async def create(

@@ -296,11 +296,12 @@ class LiveSession:
 
     # -- looking at what others did
 
-    async def look(self) -> None:
-        """Take in what others have appended to the file; while a batch is being written, right after it."""
+    async def look(self, *, wait: bool = False) -> None:
+        """Take in what others have appended to the file; while a batch is being written, right after it. `wait`: until
+        that is done, too."""
         if not self.log.persisted or self._closing:
             return
-        if self._writing:
+        if self._writing and not wait:
             self._look_wanted = True
             return
         self._enqueue(look := Look(None))

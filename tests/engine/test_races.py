@@ -237,3 +237,20 @@ def test_a_file_that_is_no_session_any_more(world: World, content: bytes) -> Non
             await made.perform(MoveLeaf(ALICE, None))
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("after", TURNS)
+def test_who_opens_a_file_while_it_is_looked_at_hears_what_is_wrong(world: World, after: int) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            await append(made, user(), user())
+            ref = made.log.ref
+            Path(ref.location).write_bytes(b"garbage\n" * 30)
+            hub.files_changed([ref.location])
+            await turns(after)
+            with pytest.raises(PiDaemonError) as refused:
+                await hub.open(ref)
+            assert refused.value.reason == "sessionCorrupted"
+
+    asyncio.run(main())
