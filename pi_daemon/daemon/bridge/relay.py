@@ -12,7 +12,8 @@ import socket
 import time
 from collections.abc import Callable
 
-from pi_daemon.daemon.bridge.state import Bridge, Stage, error_of
+from pi_daemon.daemon.bridge.messages import error_of
+from pi_daemon.daemon.bridge.state import Bridge, Stage
 from pi_daemon.daemon.errors import DaemonUnavailable, NotResponding
 from pi_daemon.rpc.framing import SKIPPABLE_BYTES, Broken, Framer, frame
 from pi_daemon.rpc.limits import Limits

@@ -12,21 +12,16 @@ import os
 import re
 from collections import deque
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Raw, UnsetType
 
 from pi_daemon.daemon.bridge.documents import OpenDocuments
-from pi_daemon.daemon.errors import DaemonUnavailable, NotResponding, OtherDirectory
+from pi_daemon.daemon.bridge.messages import Rejected, greeting_of, is_answer, look, refusal_of
+from pi_daemon.daemon.errors import OtherDirectory
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.errors import ErrorObject, Refused, error_object
 from pi_daemon.rpc.types.lifecycle import InitializeResult
 from pi_daemon.rpc.types.notifications import DaemonReplaced
-
-_ENVELOPE = msgspec.json.Decoder(codec.Envelope)
-_RESULT = msgspec.json.Decoder(InitializeResult)
-_ERROR = msgspec.json.Decoder(ErrorObject)
 
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*),"(?:result|error)":')
 _NOTIFICATION = b'{"jsonrpc":"2.0","method":'
@@ -44,14 +39,6 @@ class Stage(enum.Enum):
     SHUT = "the client has shut down"
     OVER = "the client has said exit"
     LOST = "there will be no daemon"
-
-
-class Rejected(DaemonUnavailable):
-    """Another daemon doesn't take this client. `error`: what it answered to `initialize`."""
-
-    def __init__(self, error: ErrorObject) -> None:
-        super().__init__(error.message)
-        self.error = error
 
 
 class Bridge:
@@ -100,7 +87,7 @@ class Bridge:
     # -- from the client
 
     def from_client(self, message: bytes) -> None:
-        envelope = _look(message)
+        envelope = look(message)
         if envelope is not None and envelope.method == "exit" and isinstance(envelope.id, UnsetType):
             self.stage = Stage.OVER
         alone = self.stage in (Stage.SHUT, Stage.OVER, Stage.LOST)
@@ -121,7 +108,7 @@ class Bridge:
                     self._note_notification(envelope.method, envelope.params)
                 elif not self._note_request(bytes(envelope.id), envelope.method, message, envelope.params):
                     return
-            elif _is_answer(envelope) and self._forget(self._asked, envelope.id) is None:
+            elif is_answer(envelope) and self._forget(self._asked, envelope.id) is None:
                 return  # to a daemon that is no more
         self.to_daemon.append(message)
 
@@ -169,7 +156,7 @@ class Bridge:
             self._answered(answer[1])
             self.to_client.append(message)
             return
-        envelope = _look(message)
+        envelope = look(message)
         if envelope is None or isinstance(envelope.id, UnsetType):
             self.to_client.append(message)
         elif not isinstance(envelope.method, UnsetType):
@@ -204,7 +191,7 @@ class Bridge:
         if mine and isinstance(envelope.result, UnsetType):
             self.stage = Stage.NEW
         elif mine:
-            self._check_directory(_greeting(envelope))
+            self._check_directory(greeting_of(envelope))
             self.stage = Stage.OPEN
 
     def _check_directory(self, result: InitializeResult) -> None:
@@ -216,11 +203,8 @@ class Bridge:
     def _take_up(self, envelope: codec.Envelope) -> None:
         """Another daemon knows the client now: go on with it."""
         if isinstance(envelope.result, UnsetType):
-            try:
-                raise Rejected(_ERROR.decode(envelope.error if isinstance(envelope.error, Raw) else b""))
-            except msgspec.DecodeError:
-                raise NotResponding("What listens there is no pi-daemon.") from None
-        result = _greeting(envelope)
+            raise Rejected(refusal_of(envelope))
+        result = greeting_of(envelope)
         self._check_directory(result)
         if self._initialized:
             self.to_daemon.append(codec.notification("initialized", {}))
@@ -290,33 +274,3 @@ class Bridge:
             return pending.pop(codec.id_key(id), None) if not isinstance(id, UnsetType) else None
         except ValueError:
             return None
-
-
-def _look(message: bytes) -> codec.Envelope | None:
-    """The envelope; None for what the other side will refuse."""
-    try:
-        return _ENVELOPE.decode(message)
-    except (msgspec.DecodeError, RecursionError):
-        pass
-    try:
-        return codec.decode(message)  # lone surrogates are legal, and the fast way doesn't take them
-    except (Refused, RecursionError):
-        return None
-
-
-def _is_answer(envelope: codec.Envelope) -> bool:
-    return not (isinstance(envelope.result, UnsetType) and isinstance(envelope.error, UnsetType))
-
-
-def _greeting(envelope: codec.Envelope) -> InitializeResult:
-    try:
-        return _RESULT.decode(envelope.result if isinstance(envelope.result, Raw) else b"")
-    except msgspec.DecodeError:
-        raise NotResponding("What listens there is no pi-daemon.") from None
-
-
-def error_of(failure: Any) -> ErrorObject:
-    """What the client is told when there is no daemon."""
-    if isinstance(failure, Rejected):
-        return failure.error
-    return error_object("daemonUnavailable", failure.message, {"cause": failure.reason, **failure.data})
