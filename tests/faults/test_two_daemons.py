@@ -493,7 +493,7 @@ class TwoDaemons(RuleBasedStateMachine):
 
 
 async def look_for_unseen(hub: Hub) -> None:
-    hub.look_for_unseen()
+    await hub.look_for_unseen()
     await hub.settled()
 
 
