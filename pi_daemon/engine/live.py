@@ -40,7 +40,7 @@ from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, Ses
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
 from pi_daemon.session.view import preview, preview_of
-from pi_daemon.storage.protocols import Foreign, LeafMemory, Loaded, MovedLeaf, Owner, SessionLog, Written
+from pi_daemon.storage.protocols import Foreign, LeafMemory, Loaded, MovedLeaf, Owner, SessionLog, Written, losses
 
 logger = logging.getLogger(__name__)
 
@@ -404,8 +404,4 @@ class LiveSession:
 
 
 def _losses(lost: list[str], kept_at: str | None) -> list[Event]:
-    if not lost:
-        return []
-    where = f"; their lines are kept in {kept_at}" if kept_at is not None else ""
-    words = f"another process rewrote the file without {len(lost)} entries that were written to it{where}"
-    return [Damaged([Damage("lost", words, entry_ids=lost)], lost)]
+    return [Damaged(losses(lost, kept_at), lost)] if lost else []
