@@ -16,6 +16,7 @@ from pi_daemon.eager import start
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import (
     Appended,
+    Cause,
     Change,
     Damaged,
     Deleted,
@@ -284,15 +285,27 @@ class LiveSession:
             self.persistence.note(entry.head)
         if staged or operation.moves:
             self.leaf_id = operation.leaf_id
-        events: list[Event] = []
-        if staged:
-            nodes = [NodeFacts(e.head, e.head.parent_id, preview_of(e.head, e.look)) for e in staged]
-            events.append(Appended(nodes, operation.cause))
-        if self.leaf_id != previous:
-            events.append(LeafChanged(self.leaf_id, previous, operation.cause))
-        events.extend(meanings(((e.head, e.line) for e in staged), tokens_after, operation.cause))
+        nodes = [NodeFacts(e.head, e.head.parent_id, preview_of(e.head, e.look)) for e in staged]
+        events = self._moved_on(nodes, [entry.line for entry in staged], previous, operation.cause, tokens_after)
         if events:
             self._publish(events, operation.origin)
+
+    def _moved_on(
+        self,
+        nodes: list[NodeFacts],
+        lines: Sequence[bytes],
+        previous: str | None,
+        cause: Cause,
+        tokens_after: Mapping[str, int],
+    ) -> list[Event]:
+        """What is told of new entries and of the leaf, that was `previous`, in the order of telling."""
+        events: list[Event] = []
+        if nodes:
+            events.append(Appended(nodes, cause))
+        if self.leaf_id != previous:
+            events.append(LeafChanged(self.leaf_id, previous, cause))
+        events.extend(meanings(((n.head, line) for n, line in zip(nodes, lines, strict=True)), tokens_after, cause))
+        return events
 
     # -- looking at what others did
 
@@ -329,11 +342,7 @@ class LiveSession:
                 self._go_on(head, anew=doubled)
             self.leaf_id = self.tree.last_id
             nodes = [NodeFacts(h, h.parent_id, preview(h, line)) for h, line in zip(heads, lines, strict=True)]
-            events: list[Event] = [Appended(nodes, "external")]
-            if self.leaf_id != previous:
-                events.append(LeafChanged(self.leaf_id, previous, "external"))
-            events.extend(meanings(zip(heads, lines, strict=True), {}, "external"))
-            self._publish(events, None)
+            self._publish(self._moved_on(nodes, lines, previous, "external", {}), None)
         if damage:
             self.damage.extend(damage)
             self._publish([Damaged(list(damage))], None)
