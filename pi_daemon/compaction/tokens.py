@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pi_daemon.session.glance import Json
 from pi_daemon.session.head import AssistantFacts, CompactionFacts, EditFacts, Head
@@ -119,35 +119,33 @@ def measure(path: Sequence[Head], selection: Selection) -> Measure:
     a compaction or a context edit came after it on the path.
     """
     sources = selection.sources
-    at = _last_usage([source.head for source in sources], path)
-    if at is None:
+    at = next((place for place in range(len(sources) - 1, -1, -1) if _reports(sources[place].head)), None)
+    if at is None or not _counts(sources[at].head, path):
         return Measure(0, selection, True)
-    head = sources[at].head
-    usage = head.facts.usage_tokens if isinstance(head.facts, AssistantFacts) else 0
-    return Measure(usage, Selection(sources[at + 1 :]), False)
+    return Measure(_usage(sources[at].head), structs.replace(selection, sources=sources[at + 1 :]), False)
 
 
 def context_tokens(path: Sequence[Head], projection: Projection) -> int:
     """The size of a context whose messages are all at hand, `projection` being that of `path`."""
-    at = _last_usage(projection.source_heads, path)
-    if at is None:
-        return _estimates(projection, True)
-    facts = projection.source_heads[at].facts
-    usage = facts.usage_tokens if isinstance(facts, AssistantFacts) else 0
-    return math.ceil(usage) + sum(map(estimate, projection.messages[at + 1 :]))
-
-
-def _last_usage(heads: Sequence[Head], path: Sequence[Head]) -> int | None:
-    """The place in `heads` of the answer whose usage counts."""
+    heads = projection.source_heads
     at = next((place for place in range(len(heads) - 1, -1, -1) if _reports(heads[place])), None)
-    if at is None:
-        return None
-    for head in reversed(path):
-        if head is heads[at]:
-            return at
-        if isinstance(head.facts, CompactionFacts | EditFacts):
-            return None
-    return None
+    if at is None or not _counts(heads[at], path):
+        return _estimates(projection, True)
+    return math.ceil(_usage(heads[at])) + sum(map(estimate, projection.messages[at + 1 :]))
+
+
+def _counts(head: Head, path: Sequence[Head]) -> bool:
+    """Whether what this answer reports still holds at the end of `path`."""
+    for later in reversed(path):
+        if later is head:
+            return True
+        if isinstance(later.facts, CompactionFacts | EditFacts):
+            return False
+    return False
+
+
+def _usage(head: Head) -> float:
+    return head.facts.usage_tokens if isinstance(head.facts, AssistantFacts) else 0
 
 
 def _reports(head: Head) -> bool:

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, structs
 
+from pi_daemon.compaction.plan import should_compact
+
 RESERVE_TOKENS = 16_384
 """Room for the model's answer: a compaction is due when less of the window than this is left (pi's default)."""
 
@@ -36,4 +38,4 @@ class SessionOptions(Struct, frozen=True):
         """Is the context too large for the window? None while no window is known."""
         if self.context_window is None:
             return None
-        return context_tokens > self.context_window - self.reserve_tokens
+        return should_compact(context_tokens, self.context_window, self.reserve_tokens)

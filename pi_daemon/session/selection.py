@@ -99,7 +99,7 @@ class Trail:
                 elif isinstance(facts, EditFacts):
                     self._edits[facts.target] = head
                     sources = None
-            if sources is not None and (kind in MESSAGES or _contributes(head)):
+            if sources is not None and (kind in MESSAGES or contributes(head)):
                 sources.append(Source(head))
         self._sources = sources
 
@@ -115,11 +115,11 @@ class Trail:
         edits = self._edits
         chosen: list[Head] = self.path
         if compaction is not None:
-            chosen = self._kept(compaction)
+            chosen = counting(self.path, compaction)
             edits = {head.facts.target: head for head in chosen if isinstance(head.facts, EditFacts)} if edits else {}
         found: list[Source] = []
         for head in chosen:
-            if head is not compaction and not _contributes(head):
+            if head is not compaction and not contributes(head):
                 continue
             edit = edits.get(head.id) if edits else None
             if edit is None:
@@ -128,19 +128,21 @@ class Trail:
                 found.append(Source(head, edit))
         return found
 
-    def _kept(self, compaction: Head) -> list[Head]:
-        path = self.path
-        at = len(path) - 1
-        while path[at] is not compaction:
-            at -= 1
-        first = compaction.facts.first_kept if isinstance(compaction.facts, CompactionFacts) else None
+
+def counting(path: Sequence[Head], compaction: Head) -> list[Head]:
+    """The entries of `path` that can count at its end, those without a message too: its last compaction, what that
+    keeps from before it (without system messages), and all that came after it."""
+    at = len(path) - 1
+    while path[at] is not compaction:
+        at -= 1
+    first = compaction.facts.first_kept if isinstance(compaction.facts, CompactionFacts) else None
+    start = at
+    while start > 0 and path[start].id != first:
+        start -= 1
+    if first is None or path[start].id != first or start == at:
         start = at
-        while start > 0 and path[start].id != first:
-            start -= 1
-        if first is None or path[start].id != first or start == at:
-            start = at
-        kept = [head for head in path[start:at] if head.role != "system"]
-        return [compaction, *kept, *path[at + 1 :]]
+    kept = [head for head in path[start:at] if head.role != "system"]
+    return [compaction, *kept, *path[at + 1 :]]
 
 
 def select(path: Sequence[Head]) -> Selection:
@@ -148,7 +150,8 @@ def select(path: Sequence[Head]) -> Selection:
     return Trail(path).selection()
 
 
-def _contributes(head: Head) -> bool:
+def contributes(head: Head) -> bool:
+    """Whether the entry makes a message where nothing edits it away; a compaction aside."""
     facts = head.facts
     if facts.__class__ in MESSAGES or head.type == "custom_message":
         return True
