@@ -67,12 +67,15 @@ class Planner:
     ) -> None:
         if not path or path[-1].type == "compaction":
             raise NothingToCompact("The context has just been compacted, or is empty: append to the session first.")
-        self._path = path
+        self._leaf_id = path[-1].id
+        compaction = selection.compaction
+        # Copied: the path may grow while lines are read.
+        self._entries = list(path) if compaction is None else counting(path, compaction)
         self._selection = selection
         self._keep = settings.keep_recent_tokens
         sources = selection.sources
         # Edited away, a compaction neither begins the context nor has a summary to update.
-        self._previous = selection.compaction if sources and sources[0].head is selection.compaction else None
+        self._previous = compaction if sources and sources[0].head is compaction else None
         self._first = 0 if self._previous is None else 1
         self._read_from = len(sources)
         self._gathered = 0
@@ -143,11 +146,9 @@ class Planner:
 
     def _cut_at(self, met: int | None) -> Cut:
         """Raises NothingToCompact."""
-        compaction = self._selection.compaction
-        entries = self._path if compaction is None else counting(self._path, compaction)
         first = self._first
         sources = self._selection.sources[first:]
-        cut = cut_at(entries[first:] if first else entries, sources, None if met is None else met - first)
+        cut = cut_at(self._entries[first:], sources, None if met is None else met - first)
         if cut is None or all(source.head.role == "system" for source in sources[: cut.kept]):
             raise NothingToCompact("All of the context is to be kept: go on first, or ask for fewer recent tokens.")
         return cut
@@ -157,7 +158,7 @@ class Planner:
         sources = self._selection.sources
         first = self._first
         return Plan(
-            self._path[-1].id,
+            self._leaf_id,
             self._previous,
             cut.first_kept_id,
             cut.is_split_turn,

@@ -27,7 +27,7 @@ def to_llm(projection: Projection) -> Projection:
     made = Projection([], [], [])
     for message, role, head in zip(projection.messages, projection.roles, projection.source_heads, strict=True):
         if role not in _AS_THEY_ARE:
-            content = _content(role, message)
+            content = user_content(role, message)
             if content is None:
                 continue
             parts = members(message)
@@ -39,8 +39,9 @@ def to_llm(projection: Projection) -> Projection:
     return made
 
 
-def _content(role: str, message: bytes) -> bytes | None:
-    """The content of the user message; None where there is none to be, b"" where it has no content."""
+def user_content(role: str, message: bytes) -> bytes | None:
+    """The content of the user message that a provider is sent for one of another role; None where none is sent, b""
+    where it has no content."""
     parts = members(message)
     match role:
         case "bashExecution":

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.sessions import Ask, Generate
+from tests.conformance.sessions import Ask, AskPlans, Generate
 from tests.reference import Reference, reference
 
 HERE = Path(__file__).parent
@@ -30,6 +30,21 @@ def ask(pi: Reference, tmp_path_factory: pytest.TempPathFactory) -> Ask:
     def run(files: Sequence[Path]) -> list[dict[str, Any]]:
         lines = _node(pi, home, "ask.mjs", *map(str, files)).splitlines()
         assert len(lines) == len(files)
+        return [json.loads(line) for line in lines]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def ask_plans(pi: Reference, tmp_path_factory: pytest.TempPathFactory) -> AskPlans:
+    """Have all questions answered by one Node: see plans.mjs."""
+    home = tmp_path_factory.mktemp("home")
+
+    def run(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        asked = home / "questions.jsonl"
+        asked.write_text("".join(json.dumps(question) + "\n" for question in questions))
+        lines = _node(pi, home, "plans.mjs", str(asked)).splitlines()
+        assert len(lines) == len(questions)
         return [json.loads(line) for line in lines]
 
     return run

@@ -19,6 +19,7 @@ globalThis.Date = class extends RealDate {
 };
 
 const WORDS = ["parser", "naïve", "修复", "🚀", "src/app.py", "TypeError:", "\u2028", '"quoted"', "back\\slash", "tab\there", "line\nend", "\u0000", "\ud83d", "x\udc00y", "</summary>", "`tick`", "\u007f", "e\u0301"];
+const TOOLS = ["read", "write", "edit", "bash", "odd"];
 const NUMBERS = [0, -0, 1.5, 1e21, 1e-7, 123456789012345680000, Number.MAX_VALUE, 5e-324, -1e300, 0.1, 100];
 
 function session(seed) {
@@ -60,6 +61,7 @@ function session(seed) {
   const entries = () => manager.getEntries();
   const message = (value) => manager.appendMessage(value);
   const files = () => ({ readFiles: ["z.py", "a.py"], modifiedFiles: chance(0.5) ? ["b/c.ts"] : [] });
+  const nested = () => one([{ calls: [{ name: one(TOOLS), arguments: { path: one(["n.py", "b/c.ts", ""]) } }, { name: "read" }] }, {}, null]);
   const tool = (name) => ({ name, description: words(3), parameters: json(2) });
 
   const steps = {
@@ -76,9 +78,9 @@ function session(seed) {
         timestamp: time(),
       }),
     calls: () => {
-      const calls = Array.from({ length: 1 + below(3) }, (_, i) => ({ type: "toolCall", id: `call_${seed}_${entries().length}_${i}`, name: one(["read", "write", "bash", "odd"]), arguments: chance(0.5) ? { path: one(["a.py", "b/c.ts"]) } : json(3) }));
+      const calls = Array.from({ length: 1 + below(3) }, (_, i) => ({ type: "toolCall", id: `call_${seed}_${entries().length}_${i}`, name: one(TOOLS), arguments: chance(0.5) ? { path: one(["a.py", "b/c.ts"]) } : json(3) }));
       steps.assistant(calls);
-      for (const call of calls) if (chance(0.85)) message({ role: "toolResult", toolCallId: call.id, toolName: call.name, content: chance(0.05) ? undefined : blocks(200), details: maybe(0.3, () => json(2)), isError: chance(0.2), usage: maybe(0.1, usage), timestamp: time() });
+      for (const call of calls) if (chance(0.85)) message({ role: "toolResult", toolCallId: call.id, toolName: call.name, content: chance(0.05) ? undefined : chance(0.02) ? [{ type: "text", text: "long ".repeat(17000) }] : blocks(200), nestedCalls: maybe(0.2, nested), details: maybe(0.3, () => json(2)), isError: chance(0.2), usage: maybe(0.1, usage), timestamp: time() });
     },
     system: () => message({ role: "system", content: chance(0.1) ? null : content(6), sections: maybe(0.7, () => ({ a: chance(0.3) ? null : words(4), [one(["b", "7"])]: chance(0.3) ? null : words(4) })), toolsAdded: maybe(0.5, () => [tool(one(["read", "bash"]))]), toolsRemoved: maybe(0.3, () => [{ name: one(["read", "bash"]) }]), timestamp: time() }),
     shell: () => message({ role: "bashExecution", command: words(5), output: one(["", words(40)]), exitCode: one([0, 2, null, undefined, 137]), cancelled: chance(0.2), truncated: chance(0.3), fullOutputPath: maybe(0.5, () => "/home/someone/output.txt"), excludeFromContext: maybe(0.4, () => chance(0.5)), timestamp: time() }),
@@ -95,11 +97,20 @@ function session(seed) {
       const can = manager.getBranch().filter((entry) => entry.type === "custom_message" || (entry.type === "message" && ["user", "assistant", "toolResult"].includes(entry.message.role)));
       if (can.length) manager.appendContextEdit(one(can).id, chance(0.4) ? null : { content: content(5) });
     },
+    again: () => (steps.compaction(), steps.compaction()),
+    attempt: () => {
+      if (chance(0.7)) steps.user();
+      for (let i = below(3); i >= 0; i--) {
+        const tries = [steps.assistant(), ...(chance(0.3) ? [steps.user()] : [])];
+        if (chance(0.2)) steps.edit();
+        for (const id of tries) if (chance(0.9)) manager.appendContextEdit(id, chance(0.9) ? null : { content: words(3) });
+      }
+    },
     branch: () => manager.branch(one(entries()).id),
     summary: () => manager.branchWithSummary(chance(0.1) ? null : one(entries()).id, one([words(30), words(30), ""]), maybe(0.5, files), maybe(0.3, () => chance(0.5)), maybe(0.3, usage)),
     root: () => manager.resetLeaf(),
   };
-  const weights = { user: 14, assistant: 10, calls: 14, system: 4, shell: 4, odd: 3, thinking: 3, model: 3, usage: 2, custom: 3, customMessage: 4, label: 6, name: 2, compaction: 4, edit: 5, branch: 8, summary: 4, root: 1 };
+  const weights = { user: 14, assistant: 10, calls: 14, system: 4, shell: 4, odd: 3, thinking: 3, model: 3, usage: 2, custom: 3, customMessage: 4, label: 6, name: 2, compaction: 4, edit: 5, again: 1, attempt: 3, branch: 8, summary: 4, root: 1 };
   const deck = Object.entries(weights).flatMap(([name, weight]) => Array(weight).fill(name));
   now = 1767225600000 + below(1e9);
   if (chance(0.7)) steps.system();

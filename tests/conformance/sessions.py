@@ -20,6 +20,9 @@ from pi_daemon.session.tree import SessionTree
 Ask = Callable[[Sequence[Path]], list[dict[str, Any]]]
 """What the reference makes of each file."""
 
+AskPlans = Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]]
+"""What the reference would compact and summarize: see plans.mjs."""
+
 Generate = Callable[[Path, Sequence[int]], list[Path]]
 """Sessions that the reference writes into a directory, one for each seed."""
 
