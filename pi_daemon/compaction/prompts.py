@@ -79,7 +79,8 @@ _EXACT = """\
 Keep file paths, names of functions, types, tests, branches and options, commands, error messages and numbers exactly \
 as they are in the transcript, letter by letter; never shorten a path or round a number. Don't write down what the \
 transcript doesn't say. Write in the language that the user writes in; the headings stay in English. Leave out lists \
-of all files that were read or modified: they are added to your notes by themselves. Be brief in wording, not in facts."""
+of all files that were read or modified: they are added to your notes by themselves. Be brief in wording, \
+not in facts."""
 
 _FIRST = "Write the hand-over notes for the transcript above."
 
@@ -96,7 +97,9 @@ _SPLIT = """\
 The transcript above is the beginning of a turn that goes on after it; the later part is kept word for word and \
 follows your notes, so don't guess at it. Write notes on this beginning alone: under Goal what the user asked for in \
 this turn (quote it), under In Progress how far the turn got, and else only what the later part can't be understood \
-without. Headings that would be empty are left out here."""
+without."""
+
+_SHORT = "For this beginning of a turn, leave out each heading that has nothing under it."
 
 _BRANCH = """\
 The transcript above is a branch of the conversation that was left: the user went back to an earlier point. Write \
@@ -120,6 +123,8 @@ def request(
     else:
         kind, previous_summary = "first", None
     parts = [_OPENINGS[kind], _FORM, _EXACT]
+    if kind == "split":
+        parts.append(_SHORT)
     asked = (instructions or "").strip()
     if asked:
         parts.append(

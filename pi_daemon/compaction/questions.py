@@ -1,0 +1,204 @@
+"""Questions with definite answers, drawn from what a summary stands for. The same material gives the same questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from pi_daemon.compaction.acts import Act, acts, open_acts, standing_failures, text_of
+from pi_daemon.compaction.failures import error_line, symbols
+from pi_daemon.compaction.form import parse
+from pi_daemon.compaction.material import Material, Said
+from pi_daemon.compaction.speech import asks_nothing, constraints, own_words
+from pi_daemon.compaction.words import clip, key, one_line
+
+Kind = Literal["request", "constraint", "unfinished", "openCall", "error", "modified", "reference", "read"]
+
+WEIGHTS: dict[Kind, int] = {
+    "request": 5,
+    "constraint": 4,
+    "unfinished": 3,
+    "openCall": 3,
+    "error": 3,
+    "modified": 3,
+    "reference": 2,
+    "read": 1,
+}
+"""What a kind counts in a score, in the order of what its loss costs: without the request the wrong thing is done,
+a broken constraint has to be undone; a file that was only read is read again. Kinds are weighed, not questions: forty
+paths don't outweigh what the user asked for."""
+
+MOST: dict[Kind, int] = {
+    "request": 1,
+    "constraint": 24,
+    "unfinished": 24,
+    "openCall": 8,
+    "error": 12,
+    "modified": 60,
+    "reference": 16,
+    "read": 40,
+}
+"""Questions of a kind. More would ask a summary to be a transcript: the newest are asked, since older ones have had
+the chance to matter or not. Of paths there may be more, as a list of them is cheap and is what is lost first."""
+
+TEXT_CHARACTERS = 400
+"""Of a fact. The longest are requests; who has the first 400 characters of one knows what it is about."""
+
+
+class Question(Struct, frozen=True):
+    """`text` is the fact, on one line: a summary that has it word for word answers. `needles` are names in it that
+    must be spelled as they are where the wording differs. `entry_id` is the entry it comes from, "" where that is an
+    earlier summary or a file list."""
+
+    kind: Kind
+    text: str
+    needles: tuple[str, ...] = ()
+    entry_id: str = ""
+
+
+def draw(material: Material, results_left_out: bool = False) -> list[Question]:
+    """In the order of `WEIGHTS`. `results_left_out`: calls without a result say nothing, as none of them has one."""
+    said = material.all
+    done = acts(said)
+    found: list[Question] = []
+    found += _request(said)
+    found += _newest(_constraints(material), "constraint")
+    found += _newest(_unfinished(material.previous), "unfinished")
+    if not results_left_out:
+        found += _newest(_open_calls(done), "openCall")
+    found += _newest(_errors(done), "error")
+    touched = _touched(done)
+    modified = material.modified_files or [path for path, act in touched.items() if act.changes_file]
+    read_only = material.read_files or [path for path, act in touched.items() if not act.changes_file]
+    found += _newest(_paths("modified", modified, touched), "modified")
+    found += _newest(_references(said, done), "reference")
+    found += _newest(_paths("read", read_only, touched), "read")
+    return found
+
+
+def _newest(questions: Iterable[Question], kind: Kind) -> list[Question]:
+    """The last ones that differ, oldest first."""
+    different: dict[str, Question] = {}
+    for question in questions:
+        same = question.text if kind in ("modified", "read", "reference") else key(question.text)
+        different.pop(same, None)
+        different[same] = question
+    return list(different.values())[-MOST[kind] :]
+
+
+def _request(said: Iterable[Said]) -> Iterator[Question]:
+    last = last_request(said)
+    if last is not None:
+        yield Question("request", clip(one_line(text_of(last.message)), TEXT_CHARACTERS), entry_id=last.entry_id)
+
+
+def last_request(said: Iterable[Said]) -> Said | None:
+    """The last message of the user that asks for something."""
+    asked = [one for one in said if one.role == "user" and not asks_nothing(text_of(one.message))]
+    return asked[-1] if asked else None
+
+
+def _constraints(material: Material) -> Iterator[Question]:
+    if material.previous is not None:
+        for item in parse(material.previous).folded().constraints:
+            yield Question("constraint", clip(one_line(item), TEXT_CHARACTERS))
+    for one in material.all:
+        if one.role == "user":
+            for sentence in constraints(text_of(one.message)):
+                yield Question("constraint", clip(sentence, TEXT_CHARACTERS), entry_id=one.entry_id)
+
+
+_UNTICKED = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*\[ ?\]\s+(.+)$", re.MULTILINE)
+
+
+def _unfinished(previous: str | None) -> Iterator[Question]:
+    if previous is None:
+        return
+    summary = parse(previous).folded()
+    ticked = {key(item) for item in summary.done}
+    boxes = [box for box in _UNTICKED.findall(previous) if key(box) not in ticked]
+    for item in [*summary.next_steps, *summary.blocked, *boxes, *summary.in_progress]:
+        if text := one_line(item):
+            yield Question("unfinished", clip(text, TEXT_CHARACTERS))
+
+
+def _open_calls(done: list[Act]) -> Iterator[Question]:
+    for act in open_acts(done):
+        if act.name or act.subject:
+            yield Question(
+                "openCall",
+                clip(f"{act.name}: {act.subject}" if act.subject else act.name, TEXT_CHARACTERS),
+                (act.path,) if act.path else (),
+                act.entry_id,
+            )
+
+
+def _errors(done: list[Act]) -> Iterator[Question]:
+    """Those that were overcome first: of too many they are left out."""
+    standing = {id(act) for act in standing_failures(done)}
+    failed = [act for act in done if act.failed and act.result]
+    for act in sorted(failed, key=lambda act: id(act) in standing):
+        line = error_line(act.result or "")
+        if line is not None:
+            yield Question("error", line, tuple(symbols(line)), act.result_entry)
+
+
+def _touched(done: Iterable[Act]) -> dict[str, Act]:
+    """Paths that calls name, by their last change or else their last reading."""
+    found: dict[str, Act] = {}
+    for act in done:
+        path = act.path
+        if path is None or not (act.changes_file or act.reads_file):
+            continue
+        before = found.pop(path, None)
+        found[path] = before if before is not None and before.changes_file and not act.changes_file else act
+    return found
+
+
+def _paths(kind: Kind, paths: Iterable[str], touched: dict[str, Act]) -> Iterator[Question]:
+    """Paths that only earlier summaries know come first, the last touched last."""
+    place = {path: number for number, path in enumerate(touched)}
+    for path in sorted(paths, key=lambda path: (place.get(path, -1), path)):
+        text = clip(one_line(path), TEXT_CHARACTERS)
+        if text and text == path.strip():
+            yield Question(kind, text, (text,), touched[path].entry_id if path in touched else "")
+
+
+_REFERENCE = re.compile(
+    r"https?://[^\s\"'<>)\]}`，。]+[^\s\"'<>)\]}`，。.,:;]"  # addresses
+    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+    r"|\b(?=[0-9a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}\b"  # commits
+    r"|\bv?\d+\.\d+\.\d+(?:[-+][\w.]+)?\b"  # versions
+    r"|(?<![\w&])#\d{1,6}\b"  # tickets
+    r"|\btest_\w{3,}\b|\b[\w/]+\.py::[\w:]+"  # tests
+    r"|(?:localhost|127\.0\.0\.1|0\.0\.0\.0):\d{2,5}\b|\b[Pp]ort:? \d{2,5}\b"
+)
+
+
+def _references(said: list[Said], done: list[Act]) -> Iterator[Question]:
+    """What a result gave first, and what was said or called after it used; in the order of their last use."""
+    results = {act.answered: act for act in done if act.result}
+    commands = {act.place: act for act in done if act.command}
+    given: dict[str, Act | None] = {}
+    used: dict[str, Act] = {}
+    for place, one in enumerate(said):
+        act = results.get(place)
+        if act is not None:
+            for name in _REFERENCE.findall(act.result or ""):
+                given.setdefault(name, act)
+        if one.role == "toolResult" or one.role == "bashExecution":
+            continue
+        text = text_of(one.message)
+        if one.role == "user":
+            text = own_words(text)
+        call = commands.get(place)
+        for name in _REFERENCE.findall(f"{text}\n{call.command}" if call is not None else text):
+            source = given.setdefault(name, None)
+            if source is not None:
+                used.pop(name, None)
+                used[name] = source
+    for name, source in used.items():
+        yield Question("reference", clip(name, TEXT_CHARACTERS), (name,), source.result_entry)

@@ -1,0 +1,153 @@
+"""What a sentence does: it binds (a constraint), decides, says that something is finished, or asks for nothing.
+
+English and Chinese are known best; of other languages the few words that hardly ever mean anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pi_daemon.compaction.words import clip, key, one_line, sentences, without_fences
+
+SENTENCE_CHARACTERS = 300
+"""Of a sentence; what people state as a rule fits, a pasted line doesn't need to."""
+
+_BINDS = re.compile(
+    r"""\b(?:must|mustn't|never|always|under\s+no\s+circumstances)\b
+    |(?:^|[,;:(—–-]\s*|\b(?:please|and|but|so|also|just|then)\s+)(?:do\s+not|don['’]?t|dont|never|avoid|prefer|ensure
+        |make\s+sure|be\s+sure|stick\s+(?:to|with)|keep\s+(?!in\s+mind|going|at\s+it)|only\s+(?!a\b|one\b|thing)|no\s+(?!,|idea|problem|worries|need\b
+        |clue|way\b)\w+|use\s+only|remember\s+(?:to|that)|leave\b.*\b(?:alone|as\s+is|untouched))\b
+    |\b(?:should(?:n['’]?t|\s+not|\s+(?:always|only|never))|can(?:not|['’]t)\s+(?:be|use|have)|may\s+not|has\s+to|have\s+to
+        |needs?\s+to\s+be|not\s+allowed|is\s+required|are\s+required|i\s+(?:want|prefer|only\s+want|would\s+(?:like|only|prefer)|don['’]?t\s+want)
+        |we\s+(?:only\s+want|don['’]?t\s+want|never)|at\s+(?:most|least)\s+\d|no\s+more\s+than|rather\s+than|without\s+(?:any|changing|touching|breaking|using|adding)
+        |(?:use|using|do|run|touch|change|edit|modify|want|commit)\s+(?:\w+\s+){0,3}only
+        |only\s+(?:use|run|edit|touch|change|modify|commit|test|want|write|when|if|after|for|in)
+        |should\s+(?:be|use|have|stay|remain|go|look|work))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BINDS_CJK = re.compile(
+    "不要|必须|不能|务必|禁止|优先|请用|请使用|不得|不许|不准|不可以|只能|只用|只要求|只改|只允许|只需|只可|只准|只修改|只使用|一定要|总是|始终|避免|尽量"
+    "|严禁|切勿|请勿|应该|应当|记得|保持|统一用|要求|需要用|别(?![人的名处说致离墅])|勿"
+    "|必須|務必|優先|請用|不許|不準|只許|總是|嚴禁|請勿|應該|應當|記得|絕對|绝对"
+    "|しないで|してはいけ|必ず|べき|のみ|だけにし|使わない"
+)
+_BINDS_OTHER = re.compile(
+    r"\b(?:niemals|immer|darfst? nicht|muss|müssen|unbedingt|keinesfalls|ausschließlich|bitte (?:kein\w*|nicht|nur)"
+    r"|jamais|toujours|il faut|ne \w+ pas|doit|doivent|uniquement|seulement"
+    r"|nunca|siempre|debe[ns]?|hay que|solamente|únicamente|no uses?|sempre|deve[m]?|somente|apenas"
+    r"|никогда|всегда|нельзя|должн[аоы]|должен|обязательно|только|не надо|нужно)\b"
+    r"|반드시|절대|항상|하지 ?마|금지",
+    re.IGNORECASE,
+)
+_MUSES = re.compile(
+    r"\b(?:i|we|you|they|he|it)\s+(?:(?:really|still|also)\s+)?(?:don['’]?t|do\s+not|didn['’]?t|can['’]?t|doesn['’]?t)\s+"
+    r"(?:think|tink|know|understand|see|get|remember|care|mind|believe|seem|work|show|appear|change)"
+    r"|\b(?:must|should)\s+have\s+\w+ed\b|^(?:why|what|how|where|who|which|when|does|do|did|is|are|can|could)\b[^.!]*\?\s*$",
+    re.IGNORECASE,
+)
+_FORBIDS = re.compile(
+    r"\b(?:not|never|no|don['’]?t|dont|mustn['’]?t|shouldn['’]?t|can['’]?t|cannot|avoid|without|neither|nor|forbid\w*"
+    r"|prohibit\w*|instead|rather|stop|exclude\w*|kein\w*|nicht|niemals|nie|jamais|pas|sans|nunca|não|sin|не|нельзя|никогда)\b"
+    r"|\w+n['’]t\b|[不别勿禁無无非]|严禁|避免|ない|しないで|마|금지",
+    re.IGNORECASE,
+)
+_DECIDES = re.compile(
+    r"\b(?:decid(?:ed|e|ing)\s+(?:to|on|against|that)|decision|instead\s+of|rather\s+than|opt(?:ed|ing)?\s+for|settled\s+on"
+    r"|we['’]?ll\s+(?:use|go|keep|stick|drop)|i['’]?ll\s+(?:use|go\s+with|keep|stick|switch|drop|avoid)|going\s+with|go\s+with"
+    r"|switch(?:ed|ing)?\s+(?:to|from)|chose(?:n)?\b|let['’]?s\s+(?:use|go\s+with|keep|stick)|better\s+(?:approach|option|to)"
+    r"|root\s+cause|the\s+(?:real\s+)?(?:issue|problem|reason|fix|solution)\s+(?:is|was)|turns\s+out|agreed)\b"
+    "|决定|改用|改为|采用|选择|选用|而不是|不再|根本原因|原因是|问题在于|方案是|決定|採用|選擇|改為",
+    re.IGNORECASE,
+)
+_FINISHED = re.compile(
+    r"\b(?:done|complete[d]?|finished|fixed|implemented|added|removed|updated|created|committed|pushed|released|published"
+    r"|passes|passed|passing|works|working|renamed|moved|ported|refactored|replaced|reverted|merged|resolved|succe\w+|ready"
+    r"|all (?:tests|checks))\b|已完成|完成了|完成|已修复|修复了|已添加|已更新|已创建|已提交|已删除|通过"
+    "|成功|做好|搞定|好了|改好",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(
+    r"\b(?:next(?:,|\s+step|\s+i|\s+up)|remaining|still\s+(?:need|needs|have|to\s+do|missing)|todo|to-do|left\s+to\s+do"
+    r"|then\s+i['’]?ll|i\s+(?:still\s+)?need\s+to|follow[- ]up)\b|接下来|下一步|还需要|还要|尚未|剩下|待办|然后我会",
+    re.IGNORECASE,
+)
+_ASKS_NOTHING = re.compile(
+    r"(?:ok(?:ay)?|yes|yep|yeah|y|no|nope|sure|thanks?|thank you|thx|great|good|nice|cool|perfect|awesome|wow|jesus|hi"
+    r"|hey|hello|yo|continue|go on|go ahead|proceed|carry on|keep going|do it|yeah,? do it all|right|correct|exactly"
+    r"|lgtm|done|ping|test|sleep|ls"
+    r"|好|好的|好吧|可以|可以的|不错|不错 可以的|继续|行|嗯|是|是的|对|对的|谢谢|你好|您好|收到|没问题"
+    r"|开始吧?|はい|ok 继续)"
+    r"[\s.!…。！,，~?？]*\Z",
+    re.IGNORECASE,
+)
+_DROPS = re.compile(
+    r"^\W*(?:never\s?mind|nvm\b|forget\s+(?:about\s+)?(?:it|that|this|all)|scrap\s+(?:it|that|this)|drop\s+(?:it|that|this)\b"
+    r"|let['’]?s\s+do\s+something\s+else|new\s+task|算了|不用了|别做了|不做了|换个任务|新任务)",
+    re.IGNORECASE,
+)
+_PASTED = re.compile(
+    r"^\s*(?:➜|\$ |% |>{1,3} |at\s+\S+\s*[(:]|\[\w+\]|\{\"|[\d:T.\-]{10,}|[│┃─╭╰━═]|[+\-]\s+\d+|\w+Error:|Error:"
+    r"|Traceback|diff --git|@@)|[─━═]{3,}|\s{8,}\S.*\s{8,}"
+    r"|^\s*(?:import|const|let|var|function|class|def|return|if \(|for \(|export)\b.*[;{(]\s*$"
+)
+
+
+def own_words(text: str) -> str:
+    """What a user wrote, without code and output they pasted."""
+    return "\n".join(line for line in without_fences(text).split("\n") if not _PASTED.search(line[:400]))
+
+
+def constraints(text: str) -> Iterator[str]:
+    """The sentences of a user that bind whoever works on."""
+    for sentence in sentences(own_words(text)):
+        if 4 <= len(sentence) <= 1000 and binds(sentence):
+            yield clip(sentence, SENTENCE_CHARACTERS)
+
+
+def binds(sentence: str) -> bool:
+    if _BINDS_CJK.search(sentence):
+        return not re.search(r"[吗么呢?？]\s*\Z", sentence) or re.search("不要|必须|务必|禁止", sentence) is not None
+    if not (_BINDS.search(sentence) or _BINDS_OTHER.search(sentence)):
+        return False
+    if re.search(r"\?\W*\Z", sentence):
+        return re.search(r"\b(?:must|never|always)\b", sentence, re.IGNORECASE) is not None
+    return not _MUSES.search(sentence)
+
+
+def forbids(sentence: str) -> bool:
+    """Whether it says what is not to be; a text that means the same must say so too."""
+    return _FORBIDS.search(sentence) is not None
+
+
+def decisions(text: str) -> Iterator[str]:
+    """The sentences of an assistant that settle something."""
+    for sentence in sentences(without_fences(text)):
+        if 12 <= len(sentence) <= 600 and _DECIDES.search(sentence) and not sentence.endswith(("?", "？", ":", "：")):
+            yield clip(sentence, SENTENCE_CHARACTERS)
+
+
+def finished(sentence: str) -> bool:
+    return _FINISHED.search(sentence) is not None
+
+
+def to_do(text: str) -> Iterator[str]:
+    """The sentences of an assistant that say what is still to be done."""
+    for sentence in sentences(without_fences(text)):
+        if 8 <= len(sentence) <= 600 and _NEXT.search(sentence):
+            yield clip(sentence, SENTENCE_CHARACTERS)
+
+
+def asks_nothing(text: str) -> bool:
+    """A greeting, a nod, a word to go on, a slash command: no request that one could lose."""
+    line = one_line(text)
+    if len(line) > 40:
+        return False
+    if line.startswith(("/", "!")) and " " not in line:
+        return True
+    return len(key(line)) < 2 or _ASKS_NOTHING.match(line) is not None
+
+
+def drops_goal(text: str) -> bool:
+    """Whether what was asked for before is taken back."""
+    return _DROPS.search(text) is not None

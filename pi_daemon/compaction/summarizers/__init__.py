@@ -1,0 +1,1 @@
+"""Ways to make a summary of a material."""
