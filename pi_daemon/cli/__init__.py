@@ -11,6 +11,6 @@ from pi_daemon.cli import fast
 def main() -> None:
     """The entry point `pi-daemon`. Ends the process with one of the codes in `pi_daemon.cli.exits`."""
     fast.main(sys.argv[1:])
-    from pi_daemon.cli.app import app
+    from pi_daemon.cli.typed import app
 
     app(prog_name="pi-daemon")

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from pi_daemon.session.errors import PiDaemonError
 
 if TYPE_CHECKING:
+    from pi_daemon.compaction.summarizers.model import ModelName
     from pi_daemon.daemon.launch import Report
     from pi_daemon.daemon.server import Daemon
 
 
 @dataclass(frozen=True)
 class Serving:
-    """What was typed. `idle` in seconds, addresses as host and port; `level` None: as `PI_DAEMON_LOG_LEVEL` says."""
+    """What was typed. `idle` in seconds, addresses as host and port; where `level`, `model` or `model_url` are None,
+    `PI_DAEMON_LOG_LEVEL`, `PI_DAEMON_MODEL` and `PI_DAEMON_MODEL_URL` count."""
 
     stdio: bool = False
     socket: Path | None = None
@@ -27,6 +29,13 @@ class Serving:
     sessions_dir: Path | None = None
     state_dir: Path | None = None
     durability: Literal["written", "synced"] = "synced"
+    context_window: int | None = None
+    reserve_tokens: int | None = None
+    keep_recent_tokens: int | None = None
+    auto_compact: bool = False
+    summarizer: str | None = None
+    model: str | None = None
+    model_url: str | None = None
     idle: float = 0
     level: str | None = None
 
@@ -39,10 +48,17 @@ class Serving:
             "--sessions-dir": self.sessions_dir,
             "--state-dir": self.state_dir,
             "--durability": self.durability if self.durability != "synced" else None,
+            "--context-window": self.context_window,
+            "--reserve-tokens": self.reserve_tokens,
+            "--keep-recent-tokens": self.keep_recent_tokens,
+            "--summarizer": self.summarizer,
+            "--model": self.model,
+            "--model-url": self.model_url,
             "--idle": f"{self.idle / 60:g}",
             "--log-level": self.level,
         }
-        return tuple(part for name, value in said.items() if value is not None for part in (name, str(value)))
+        typed = [part for name, value in said.items() if value is not None for part in (name, str(value))]
+        return (*typed, "--auto-compact") if self.auto_compact else tuple(typed)
 
 
 def _typed(host: str, port: int) -> str:
@@ -77,6 +93,7 @@ def serve(serving: Serving, *, detached: bool, as_json: bool) -> int:
 def _run(serving: Serving, report: Report | None) -> None:
     from pi_daemon.daemon.server import Address, Config
     from pi_daemon.daemon.server import serve as run
+    from pi_daemon.engine.options import SessionOptions
 
     config = Config(
         stdio=serving.stdio,
@@ -85,7 +102,15 @@ def _run(serving: Serving, report: Report | None) -> None:
         websocket=Address(*serving.websocket) if serving.websocket is not None else None,
         sessions_dir=serving.sessions_dir,
         state_dir=serving.state_dir,
-        durability=serving.durability,
+        options=SessionOptions(
+            context_window=serving.context_window,
+            durability=serving.durability,
+            auto_compact=serving.auto_compact,
+            summarizer=serving.summarizer,
+            reserve_tokens=serving.reserve_tokens,
+            keep_recent_tokens=serving.keep_recent_tokens,
+        ),
+        model=_model(serving),
         idle=serving.idle,
         arguments=serving.arguments(),
     )
@@ -96,6 +121,16 @@ def _run(serving: Serving, report: Report | None) -> None:
 
     level = serving.level or os.environ.get("PI_DAEMON_LOG_LEVEL") or "info"
     run(config, level=level, detached=report is not None, ready=ready)
+
+
+def _model(serving: Serving) -> ModelName | None:
+    """The model to summarize with. Raises InvalidParams."""
+    text = serving.model or os.environ.get("PI_DAEMON_MODEL")
+    if not text:
+        return None
+    from pi_daemon.compaction.summarizers.model import model_name
+
+    return model_name(text, serving.model_url or os.environ.get("PI_DAEMON_MODEL_URL") or None)
 
 
 def _tell(told: dict[str, Any], as_json: bool) -> int:

@@ -34,6 +34,18 @@ class Durability(enum.StrEnum):
     WRITTEN = "written"
 
 
+class Summarizer(enum.StrEnum):
+    CLIENT = "client"
+    MODEL = "model"
+    EXTRACTIVE = "extractive"
+
+
+class Policy(enum.StrEnum):
+    REPORT = "report"
+    AMEND = "amend"
+    REFUSE = "refuse"
+
+
 class Level(enum.StrEnum):
     WARNING = "warning"
     INFO = "info"
@@ -72,4 +84,5 @@ def _minutes(text: str | float) -> float:
 
 
 COUNT: dict[str, Any] = {"parser": _count, "metavar": "N"}
+TOKENS: dict[str, Any] = {"parser": _count, "metavar": "TOKENS"}
 MINUTES: dict[str, Any] = {"parser": _minutes, "metavar": "MINUTES"}

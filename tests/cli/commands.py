@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from pi_daemon.cli.app import app
+from pi_daemon.cli.typed import app
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31mred\x9b31m\x7f\u202ereverse"
 """What a terminal must never get from a session."""

@@ -8,7 +8,7 @@ import pytest
 from commands import ESCAPE, Commands, conversation, message, write_session
 from typer.testing import CliRunner
 
-from pi_daemon.cli.app import app
+from pi_daemon.cli.typed import app
 
 pytestmark = pytest.mark.slow
 

@@ -64,6 +64,6 @@ def test_starting_is_cheap() -> None:
     import subprocess
 
     heavy = ["asyncio", "msgspec", "rich.table", "pi_daemon_client", "pi_daemon.daemon.server"]
-    code = f"import sys, pi_daemon.cli.app; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, pi_daemon.cli.typed; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

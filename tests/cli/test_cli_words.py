@@ -9,7 +9,7 @@ import pytest
 from commands import Commands, conversation, line, message, write_session
 from typer.testing import CliRunner
 
-from pi_daemon.cli.app import app
+from pi_daemon.cli.typed import app
 
 pytestmark = pytest.mark.slow
 

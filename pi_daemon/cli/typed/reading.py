@@ -1,0 +1,94 @@
+"""Looking at sessions; nothing is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pi_daemon.cli.typed.base import Json, Recover, Session, Sessions, SessionsDir, Socket, app, run
+from pi_daemon.cli.values import COUNT, Filter, Format, Pairing, choice
+
+PANEL = "Look"
+
+
+@app.command("list", rich_help_panel=PANEL)
+def list_command(
+    cwd: Annotated[
+        Path | None, typer.Option("--cwd", metavar="DIR", help="Only sessions of this project directory.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", **COUNT, help="How many to show; 0 shows all.")] = 40,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """List sessions, newest activity first."""
+    from pi_daemon.cli.listing import list_sessions
+
+    directory = None if cwd is None else str(cwd.absolute())
+    run(json, socket, sessions_dir, lambda where, output: list_sessions(where, output, cwd=directory, limit=limit))
+
+
+@app.command(rich_help_panel=PANEL)
+def tree(
+    session: Session,
+    filter: Annotated[Filter, typer.Option(**choice(Filter), help="Which entries to show.")] = Filter.DEFAULT,
+    fold: Annotated[bool, typer.Option("--fold/--no-fold", help="Shorten long straight stretches.")] = True,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Draw a session's tree: branches, labels, the active path and the leaf."""
+    from pi_daemon.cli.tree import FILTERS, tree
+
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: tree(where, output, session, filter=FILTERS[filter], fold=fold, recover=recover),
+        can_recover=True,
+    )
+
+
+@app.command(rich_help_panel=PANEL)
+def context(
+    session: Session,
+    leaf: Annotated[
+        str | None, typer.Option("--leaf", metavar="ENTRY", help="At this entry, not at the session's leaf.")
+    ] = None,
+    format: Annotated[
+        Format, typer.Option(**choice(Format), help="As the agent holds it, or as a provider is sent it.")
+    ] = Format.AGENT,
+    pairing: Annotated[
+        Pairing,
+        typer.Option(**choice(Pairing), help="Report tool calls and results without their counterpart, or mend them."),
+    ] = Pairing.REPORT,
+    full: Annotated[bool, typer.Option("--full", help="Show long texts whole.")] = False,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Show what the model would see: messages, where each comes from, tokens, problems."""
+    from pi_daemon.cli.context import context
+
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: context(
+            where, output, session, leaf=leaf, format=format, pairing=pairing, full=full, recover=recover
+        ),
+        can_recover=True,
+    )
+
+
+@app.command(rich_help_panel=PANEL)
+def check(sessions: Sessions, socket: Socket = None, sessions_dir: SessionsDir = None, json: Json = False) -> None:
+    """Say what is wrong with session files. Changes nothing; exit code 4 where something is wrong, of several files the
+    highest one. Several with --json are one object with `files`."""
+    from pi_daemon.cli.files import check
+
+    run(json, socket, sessions_dir, lambda where, output: check(where, output, sessions))
