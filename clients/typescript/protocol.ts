@@ -19,6 +19,8 @@ export interface PiDaemonInitialize {
   protocolVersion?: number;
   /** the daemon's token. TCP and WebSocket want it. */
   token?: string;
+  /** true: the client answers `summarizer/summarize`. */
+  summarizer?: boolean;
 }
 
 /** LSP's place for what a server wants to know. */
@@ -49,13 +51,16 @@ export interface Options {
   contextWindow?: number | null;
   /** what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default: `synced`. */
   durability?: "synced" | "written" | null;
-  /** kept with the session; this version leaves compacting to its clients. */
+  /**
+   * compact when an append passes the trigger, without being asked. Not again before the context has grown, where a
+   * compaction failed or could not make it small enough.
+   */
   autoCompact?: boolean | null;
-  /** this version has none to choose: null, or it is refused. */
+  /** `client`, `model` or `extractive`; null: the first of these that is there. */
   summarizer?: string | null;
-  /** tokens of the window that are kept free for the answer. */
+  /** tokens of the window that are kept free for the answer; null: as pi's settings.json has it. */
   reserveTokens?: number | null;
-  /** about how many tokens of the newest messages a client's compaction is to keep. */
+  /** about how many tokens of the newest messages a compaction keeps; null: as pi's settings.json has it. */
   keepRecentTokens?: number | null;
 }
 
@@ -98,13 +103,16 @@ export interface ConfigureParams {
   contextWindow?: number | null;
   /** what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default: `synced`. */
   durability?: "synced" | "written" | null;
-  /** kept with the session; this version leaves compacting to its clients. */
+  /**
+   * compact when an append passes the trigger, without being asked. Not again before the context has grown, where a
+   * compaction failed or could not make it small enough.
+   */
   autoCompact?: boolean | null;
-  /** this version has none to choose: null, or it is refused. */
+  /** `client`, `model` or `extractive`; null: the first of these that is there. */
   summarizer?: string | null;
-  /** tokens of the window that are kept free for the answer. */
+  /** tokens of the window that are kept free for the answer; null: as pi's settings.json has it. */
   reserveTokens?: number | null;
-  /** about how many tokens of the newest messages a client's compaction is to keep. */
+  /** about how many tokens of the newest messages a compaction keeps; null: as pi's settings.json has it. */
   keepRecentTokens?: number | null;
   /** the session. */
   sessionId: string;
@@ -226,10 +234,14 @@ export interface MoveLeafParams {
   instructions?: string;
   /** a summary of the branch that is left, made by the client; it is appended at the target. */
   summary?: string;
+  /** `client`, `model` or `extractive`; absent: as the session is set to, else the first that is there. */
+  summarizer?: string;
   /** labels the summary if there is one, else the target. */
   label?: string;
   /** refuse with `leafMoved` where the leaf is another by now. */
   expectedLeafId?: string | null;
+  /** where to report progress. */
+  workDoneToken?: string | number;
 }
 
 /** A new session from a part of another. */
@@ -282,6 +294,50 @@ export interface EditContextParams {
   replacement: Replacement | null;
 }
 
+/**
+ * What a compaction at the leaf would be. Numbers that are absent are as the session, the daemon or pi's
+ * settings.json have them.
+ */
+export interface CompactionPlanParams {
+  /** the session. */
+  sessionId: string;
+  /** tokens of the window that are kept free for the answer. */
+  reserveTokens?: number;
+  /** about how many tokens of the newest messages stay as they are. */
+  keepRecentTokens?: number;
+  /** the model's context window in tokens; absent: as the session is set to. */
+  contextWindow?: number;
+  /** also what a model would be asked. */
+  requests?: boolean;
+  /** for the summarizer, with `requests`. */
+  instructions?: string;
+}
+
+/**
+ * A compaction to make at the leaf. Numbers that are absent are as the session, the daemon or pi's settings.json
+ * have them.
+ */
+export interface CompactParams {
+  /** the session. */
+  sessionId: string;
+  /** tokens of the window that are kept free for the answer. */
+  reserveTokens?: number;
+  /** about how many tokens of the newest messages stay as they are. */
+  keepRecentTokens?: number;
+  /** the model's context window in tokens; absent: as the session is set to. */
+  contextWindow?: number;
+  /** what the summary is to look after. */
+  instructions?: string;
+  /** the summary itself, made by the client: no summarizer is asked. */
+  summary?: string;
+  /** `client`, `model` or `extractive`; absent: as the session is set to, else the first that is there. */
+  summarizer?: string;
+  /** what to do where the summary lacks facts: `report` them, `amend` the summary with them, or `refuse` it. */
+  retention?: "amend" | "refuse" | "report";
+  /** where to report progress. */
+  workDoneToken?: string | number;
+}
+
 /** A file. */
 export interface PathParams {
   /** the session file, absolute. */
@@ -316,6 +372,16 @@ export interface SubscribeParams {
 export interface StopParams {
   /** let running requests finish, and write sessions that are not written yet. */
   drain?: boolean;
+}
+
+/** The summary. */
+export interface SummarizeResult {
+  /** Markdown, not empty. */
+  summary: string;
+  /** what it cost, as entries of pi have it. */
+  usage?: Json;
+  /** which model made it. */
+  model?: string;
 }
 
 /** What the daemon is and can do. */
@@ -626,6 +692,128 @@ export interface ChangeResult {
   durability: "memory" | "synced" | "written";
 }
 
+/** A summary is wanted. */
+export interface SummarizeParams {
+  /**
+   * `first`: of what leaves the context; `update`: of that together with `previousSummary`, which it replaces;
+   * `split`: of the beginning of a turn whose rest is kept; `branch`: of a branch that was left.
+   */
+  kind: "branch" | "first" | "split" | "update";
+  /** what to tell the model it is. */
+  systemPrompt: string;
+  /** what to ask it for, to be put after the conversation. */
+  prompt: string;
+  /** what is to be summarized, as text. It is data: nothing in it is meant for who summarizes. */
+  conversation: string;
+  /** the summary that this one updates. */
+  previousSummary?: string;
+  /** what whoever asked wants looked after; they are in `prompt` already. */
+  instructions?: string;
+  /** what the summary may have at most. */
+  maxTokens: number;
+}
+
+/** What a compaction would do. */
+export interface CompactionPlanResult {
+  /** the leaf that this holds for. */
+  leafId: string | null;
+  /** the first entry that stays in the context. */
+  firstKeptEntryId: string;
+  /** the cut lies within a turn, whose beginning is summarized by itself. */
+  isSplitTurn: boolean;
+  /** the context's size now. */
+  tokensBefore: number;
+  /** an estimate of what stays of it, without the summary. */
+  tokensKept: number;
+  /** as it counts; null: unknown. */
+  contextWindow: number | null;
+  /** as it counts. */
+  reserveTokens: number;
+  /** as it counts. */
+  keepRecentTokens: number;
+  /** whether it is time to; null while no context window is known. */
+  shouldCompact: boolean | null;
+  /** the entries of whole turns that would be summarized, oldest first. */
+  summarizedEntryIds: string[];
+  /** those of the turn that the cut splits. */
+  prefixEntryIds: string[];
+  /** the compaction whose summary this one would update. */
+  previousCompactionId: string | null;
+  /** files that were read, and not modified. */
+  readFiles: string[];
+  /** files that were modified. */
+  modifiedFiles: string[];
+  /** which summarizer would be asked; null: none is there. */
+  summarizer: string | null;
+  /** what a model would be asked, one after the other. */
+  requests?: SummarizeParams[];
+  /** the revision that this shows. */
+  revision: number;
+}
+
+/** How a summary did with one kind of fact. */
+export interface RetentionTally {
+  /** how many of them it held. */
+  kept: number;
+  /** how many it was asked for. */
+  asked: number;
+}
+
+/** A fact that a summary lacked. */
+export interface RetentionFact {
+  /** which kind of fact. */
+  kind: string;
+  /** the fact. */
+  text: string;
+  /** the entry that it comes from. */
+  entryId?: string;
+}
+
+/** What a summary kept of the facts that it was asked for. */
+export interface Retention {
+  /** what was to be done about facts that it lacked. */
+  policy: "amend" | "refuse" | "report";
+  /** 0 to 1: the share that it held, each kind of fact with its weight. */
+  score: number;
+  /** the same once what it lacked was added to it, as far as there was room. */
+  scoreAfter: number;
+  /**
+   * by kind of fact: `request` (the last one), `constraint`, `unfinished`, `openCall`, `error`, `modified`,
+   * `reference`, `read`.
+   */
+  kinds: { [name: string]: RetentionTally };
+  /** facts that it lacked, the most valuable first, at most 20. */
+  missing: RetentionFact[];
+  /** how many more there were. */
+  missingLeftOut: number;
+}
+
+/** The compaction was appended. */
+export interface CompactResult {
+  /** its entry. */
+  entryId: string;
+  /** the summary as it is stored. */
+  summary: string;
+  /** the first entry that stays in the context. */
+  firstKeptEntryId: string;
+  /** the context's size before. */
+  tokensBefore: number;
+  /** an estimate of its size now. */
+  tokensAfter: number;
+  /** the entry's `details`. */
+  details: Json;
+  /** what the summary kept of the facts. */
+  retention: Retention;
+  /** who made the summary; `request` where it came with the request. */
+  summarizer: string;
+  /** which model was asked, if one was. */
+  model?: string;
+  /** the session's revision with it. */
+  revision: number;
+  /** what is promised for the entry. */
+  durability: "memory" | "synced" | "written";
+}
+
 /** Sums over the assistant messages of the file. */
 export interface TokenTotals {
   /** tokens sent. */
@@ -837,10 +1025,28 @@ export interface Compacted {
   tokensBefore: number;
   /** an estimate of its size now; null where another process appended the compaction. */
   tokensAfter: number | null;
-  /** what the summary kept of the facts. */
+  /** what the summary kept of the facts, where the daemon made the compaction: see Retention. */
   retention?: Json;
   /** what appended it. */
   cause: "append" | "compact" | "external" | "move" | "reload";
+}
+
+/** A compaction that the daemon makes has begun or ended. All of one carry the same id. */
+export interface Compaction {
+  /** the session. */
+  sessionId: string;
+  /** this loading of the session. */
+  instanceId: string;
+  /** one change makes one revision; where it makes several notifications, all carry it. */
+  revision: number;
+  /** the client that caused it; null where it came from outside. */
+  origin: Origin | null;
+  /** names it; no entry's id. */
+  compactionId: string;
+  /** `started`, then one of the others. */
+  status: "cancelled" | "completed" | "failed" | "started";
+  /** why it failed or was cancelled: the name of an error, or `cancelled` where who asked for it took it back. */
+  reason?: string;
 }
 
 /** An entry's label was set or cleared. */
@@ -1019,6 +1225,12 @@ export interface Requests {
   "session/rename": { params: RenameParams; result: ChangeResult };
   /** Replace or omit what an entry contributes to the context. */
   "session/editContext": { params: EditContextParams; result: ChangeResult };
+  /** What `session/compact` would cut, keep and say to a model; writes nothing. */
+  "session/compactionPlan": { params: CompactionPlanParams; result: CompactionPlanResult };
+  /**
+   * Summarize the older part of the context, and append a compaction that stands for it. Others go on meanwhile.
+   */
+  "session/compact": { params: CompactParams; result: CompactResult };
   /** Messages, tool calls, tokens and cost of a session. */
   "session/stats": { params: SessionParams; result: StatsResult };
   /** The damage of a file that need not be open. */
@@ -1037,6 +1249,15 @@ export interface Requests {
   "daemon/stop": { params: StopParams; result: Empty };
 }
 
+/** Every request from the daemon by its method. */
+export interface ClientRequests {
+  /**
+   * Make a summary. Asked of clients that said `summarizer: true`, taken back by `$/cancelRequest`. After an error,
+   * or without an answer within `limits.summarizerSeconds`, another such client is asked.
+   */
+  "summarizer/summarize": { params: SummarizeParams; result: SummarizeResult };
+}
+
 /** Every notification from the daemon by its method. */
 export interface Notifications {
   /** The leaf is another. */
@@ -1045,6 +1266,8 @@ export interface Notifications {
   "session/appended": Appended;
   /** A compaction was appended. */
   "session/compacted": Compacted;
+  /** A compaction that the daemon makes has begun or ended. */
+  "session/compaction": Compaction;
   /** An entry's label was set or cleared. */
   "session/labelChanged": LabelChanged;
   /** The session's name was set or cleared. */
@@ -1092,6 +1315,8 @@ export const ERROR_CODES = {
   versionMismatch: 1020,
   ambiguousSession: 1021,
   daemonUnavailable: 1022,
+  superseded: 1023,
+  invalidSettings: 1024,
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,

@@ -13,19 +13,13 @@ from msgspec import Struct
 
 from pi_daemon.compaction.cut import Cut, cut_at
 from pi_daemon.compaction.portions import Portions
+from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.compaction.tokens import estimate, measure
 from pi_daemon.session.errors import NothingToCompact
 from pi_daemon.session.head import Head
 from pi_daemon.session.projection import Projection, project
 from pi_daemon.session.selection import Selection, Source, counting
 from pi_daemon.session.system import fold_system
-
-
-class CompactionSettings(Struct, frozen=True):
-    """Both in tokens: the room for the model's answer, and how much of the newest context stays as it is."""
-
-    reserve_tokens: int
-    keep_recent_tokens: int
 
 
 class Plan(Struct, frozen=True):
@@ -44,10 +38,10 @@ class Plan(Struct, frozen=True):
     prefix: tuple[Source, ...]
     tokens_before: int
 
-
-def should_compact(tokens: int, window: int, reserve: int) -> bool:
-    """Is a context of `tokens` too large for `window`, of which `reserve` has to stay free?"""
-    return tokens > window - reserve
+    @property
+    def covered(self) -> list[str]:
+        """The ids of the entries that are summarized, oldest first."""
+        return [source.head.id for source in (*self.history, *self.prefix)]
 
 
 class Planner:

@@ -13,9 +13,11 @@ from typing import Any
 
 KEPT = (
     *("HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
+    *("OPENAI_API_KEY", "ANTHROPIC_API_KEY"),
     *("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_DATA_DIRS"),
 )
-"""What belongs to the user and not to one of the user's terminals, editors or projects."""
+"""What belongs to the user and not to one of the user's terminals, editors or projects. The keys are for summaries by a
+model, and come from nowhere else."""
 
 KEPT_BEGINNINGS = ("LC_", "PI_")
 

@@ -15,11 +15,13 @@ import secrets
 import signal
 import socket as sockets
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct, structs
 
+from pi_daemon.compaction.summarizers.model import ModelName, ModelSummarizer
 from pi_daemon.daemon import log, paths, systemd
 from pi_daemon.daemon.following import Following
 from pi_daemon.daemon.idle import Idle
@@ -30,8 +32,10 @@ from pi_daemon.daemon.version import version
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.options import SessionOptions
+from pi_daemon.engine.summaries import EMBEDDED, Summarizers
 from pi_daemon.methods.service import DaemonService
 from pi_daemon.methods.shared import Shared
+from pi_daemon.methods.summarizer import offer
 from pi_daemon.rpc.connection import Channel, Connection
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.session.errors import PiDaemonError
@@ -39,6 +43,7 @@ from pi_daemon.storage.files import FileRepository
 from pi_daemon.storage.layout import find_layout
 from pi_daemon.storage.leaves import Leaves
 from pi_daemon.storage.memory import MemoryRepository
+from pi_daemon.storage.settings import SettingsFiles
 from pi_daemon.transports.lock import Holder
 from pi_daemon.transports.server import AlreadyServed, CannotListen, Server
 from pi_daemon.transports.stdio import StdioServer
@@ -74,7 +79,8 @@ class Config(Struct, frozen=True):
     websocket: Address | None = None
     sessions_dir: Path | None = None
     state_dir: Path | None = None
-    durability: Literal["written", "synced"] = "synced"
+    options: SessionOptions = SessionOptions()
+    model: ModelName | None = None
     idle: float = 0
     arguments: tuple[str, ...] = ()
     limits: Limits = Limits()
@@ -102,8 +108,9 @@ class Daemon:
         self.hub = Hub(
             FileRepository(layout, self.state, contact=str(config.unix) if config.unix is not None else None),
             MemoryRepository(),
-            defaults=SessionOptions(durability=config.durability),
+            defaults=config.options,
             leaves=Leaves(self.state / "leaves"),
+            settings=SettingsFiles(os.environ, Path.home()),
         )
         self.shared = Shared(
             self.hub,
@@ -114,12 +121,24 @@ class Daemon:
             stop=self.stop,
         )
         self.shared.ask_owner = _ask_owner
+        self.hub.compactions.summarizers = self._summarizers()
         self.service = DaemonService(self.shared)
         self.servers: list[Server | StdioServer] = []
         self.following = Following(self.hub, layout)
         if config.idle > 0:
             occupied = self.shared.connections.__len__
             self.shared.presence = Idle(config.idle, occupied, self._may_leave, self._leave_idle).look
+
+    def _summarizers(self) -> Summarizers:
+        """Those of the clients, the model if there is one, and the embedded one."""
+        model = ModelSummarizer(self.config.model, os.environ.get) if self.config.model is not None else None
+        return Summarizers(
+            {
+                "client": partial(offer, self.shared),
+                "model": lambda origin: model if model is not None and model.ready else None,
+                **EMBEDDED,
+            }
+        )
 
     def connect(self, channel: Channel, wanted: str | None) -> Connection:
         return Connection(channel, self.service, self.config.limits, wanted)

@@ -52,6 +52,15 @@ class Compacted(Struct, frozen=True):
     tokens_before: float
     tokens_after: int | None
     cause: Cause
+    retention: bytes | None = None
+
+
+class CompactionStatus(Struct, frozen=True):
+    """A compaction that the daemon makes: `compaction_id` names it from `started` to its end, it isn't an entry's."""
+
+    compaction_id: str
+    status: Literal["started", "completed", "failed", "cancelled"]
+    reason: str | None = None
 
 
 class LabelChanged(Struct, frozen=True):
@@ -83,7 +92,18 @@ class Deleted(Struct, frozen=True):
     trashed_to: str | None
 
 
-Event: TypeAlias = Appended | LeafChanged | Compacted | LabelChanged | Renamed | Replaced | Damaged | Failed | Deleted
+Event: TypeAlias = (
+    Appended
+    | LeafChanged
+    | Compacted
+    | CompactionStatus
+    | LabelChanged
+    | Renamed
+    | Replaced
+    | Damaged
+    | Failed
+    | Deleted
+)
 
 
 def meanings(entries: Iterable[tuple[Head, bytes]], tokens_after: Mapping[str, int], cause: Cause) -> list[Event]:
@@ -96,10 +116,17 @@ def meanings(entries: Iterable[tuple[Head, bytes]], tokens_after: Mapping[str, i
         elif isinstance(facts, NameFacts):
             events.append(Renamed(facts.name, head.id))
         elif isinstance(facts, CompactionFacts):
-            before = loads(members(line).get("tokensBefore", b"0"))
+            entry = members(line)
+            before = loads(entry.get("tokensBefore", b"0"))
             after = tokens_after.get(head.id)
-            events.append(Compacted(head.id, facts.first_kept, before, after, cause))
+            events.append(Compacted(head.id, facts.first_kept, before, after, cause, _retention(entry)))
     return events
+
+
+def _retention(entry: Mapping[str, bytes]) -> bytes | None:
+    """What the compaction's details say of the facts that its summary kept."""
+    details = entry.get("details", b"")
+    return members(details).get("retention") if details.startswith(b"{") else None
 
 
 class Change(Struct):

@@ -16,14 +16,23 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from pi_daemon.eager import start
+from pi_daemon.engine.compactions import Compactions
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import Deleted, Origin
 from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.live import LiveSession, Subscriber
-from pi_daemon.engine.options import SessionOptions
+from pi_daemon.engine.options import NoSettings, SessionOptions, SettingsSource
 from pi_daemon.engine.persistence import Persistence
 from pi_daemon.engine.uninterrupted import uninterrupted
-from pi_daemon.session.errors import AmbiguousSession, Busy, Overloaded, PiDaemonError, SessionExists, SessionNotFound
+from pi_daemon.session.errors import (
+    AmbiguousSession,
+    Busy,
+    InvalidSettings,
+    Overloaded,
+    PiDaemonError,
+    SessionExists,
+    SessionNotFound,
+)
 from pi_daemon.session.head import Head, Header
 from pi_daemon.storage.protocols import LeafMemory, Loaded, MovedLeaf, RepairReport, Repository, SessionLog, SessionRef
 
@@ -50,6 +59,7 @@ class Hub:
         environment: Environment | None = None,
         defaults: SessionOptions | None = None,
         leaves: LeafMemory | None = None,
+        settings: SettingsSource | None = None,
     ) -> None:
         self.files = files
         self.memory = memory
@@ -57,6 +67,7 @@ class Hub:
         self.defaults = defaults or SessionOptions()
         self.contexts = KeptContexts()
         self.leaves = leaves
+        self.compactions = Compactions(settings or NoSettings())
         self.opened: Callable[[Iterable[str]], None] = lambda locations: None
         """Called with the locations of all loaded sessions whenever one more is loaded, or one less."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,6 +132,7 @@ class Hub:
                 loaded, log = await self.files.open(ref, recover=recover)
                 moved = await self.leaves.recall(ref.location, log.size) if self.leaves is not None else None
                 session = self._start(loaded, log, persist="immediate", moved=moved)
+                await self._settings(session)
                 self._rest(session)
                 return session
             await session.look(wait=True)
@@ -164,9 +176,16 @@ class Hub:
         async with self._lock(loaded.ref.location):
             session = self._open.get(loaded.ref.location)
             if session is None:
-                return self._start(loaded, log, persist=persist, options=options)
+                session = self._start(loaded, log, persist=persist, options=options)
+                await self._settings(session)
+                return session
             await log.close()
             return session
+
+    async def _settings(self, session: LiveSession) -> None:
+        """What pi's settings say for it; where they make no sense, whoever wants a compaction is told so."""
+        with contextlib.suppress(InvalidSettings):
+            await self.compactions.settings(session)
 
     async def _make_room(self) -> None:
         if len(self._open) >= OPEN_SESSIONS and self._idle:
@@ -276,6 +295,21 @@ class Hub:
         for session in self.sessions:  # one that was writing looks when it has written
             await session.settled()
 
+    # -- compacting
+
+    def compact_by_itself(self, session: LiveSession, tokens: int, origin: Origin) -> None:
+        """The context of `tokens` has passed the trigger with what `origin` appended."""
+        if self.compactions.wants(session, tokens):
+            self.compactions.spawn(self._compact_by_itself(session, origin))
+
+    async def _compact_by_itself(self, session: LiveSession, origin: Origin) -> None:
+        session.users += 1
+        try:
+            await self.compactions.automatic(session, origin)
+        finally:
+            session.users -= 1
+            await self._settle(session)
+
     # -- letting go
 
     async def delete(self, session_id: str, client_id: str, origin: Origin) -> str | None:
@@ -323,6 +357,7 @@ class Hub:
 
     async def close(self) -> None:
         """Write what isn't written, and let every session go."""
+        await self.compactions.stop()
         await self.settled()
         for session in self.sessions:
             with contextlib.suppress(PiDaemonError):

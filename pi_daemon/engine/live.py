@@ -12,6 +12,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from pi_daemon.compaction.settings import CompactionSettings, PiSettings, resolve
 from pi_daemon.eager import start
 from pi_daemon.engine.environment import Environment
 from pi_daemon.engine.events import (
@@ -78,6 +79,8 @@ class LiveSession:
         self.failed: PiDaemonError | None = None
         self.snapshots: dict[str, TreeSnapshot] = {}
         self.persistence = Persistence(persist)
+        self.pi = PiSettings()
+        self._changed: asyncio.Future[None] | None = None
         self._reopen = reopen
         self._queue: list[Operation] = []
         self._writing = False
@@ -117,6 +120,16 @@ class LiveSession:
     @property
     def queued(self) -> int:
         return len(self._queue)
+
+    @property
+    def compaction_settings(self) -> CompactionSettings:
+        """What counts at the leaf."""
+        return resolve(self.options.numbers, self.pi, self.trail.model)
+
+    def should_compact(self, context_tokens: int) -> bool | None:
+        """Is a context of that size too large for the window? None while no window is known."""
+        window = self.options.context_window
+        return None if window is None else self.compaction_settings.due(context_tokens, window)
 
     def why_read_only(self, client_id: str | None) -> str | None:
         """Why the client can't write here, None where it can."""
@@ -372,10 +385,19 @@ class LiveSession:
         self.history.add(change)
         for deliver in list(self.subscribers.values()):
             deliver(change)
+        if self._changed is not None:
+            self._changed.set_result(None)
+            self._changed = None
 
     def announce(self, event: Event, origin: Origin | None) -> None:
         """Tell the subscribers of something that happened to the session as a whole."""
         self._publish([event], origin)
+
+    async def next_change(self) -> None:
+        """Until something has happened to the session."""
+        if self._changed is None:
+            self._changed = asyncio.get_running_loop().create_future()
+        await asyncio.wait([self._changed])
 
     # -- reading
 

@@ -196,15 +196,20 @@ class MoveLeaf(Operation):
         self.label = label
         self.expected_leaf_id = expected_leaf_id
 
-    async def stage(self, staging: Staging, session: LiveSession) -> None:
+    def target(self, staging: Staging) -> str | None:
+        """Where the leaf goes. Raises LeafMoved, EntryNotFound."""
         if self.expected_leaf_id is not UNSET and not leaf_holds(staging, self.expected_leaf_id):
             raise leaf_moved(staging.leaf_id)
+        if self.target_id is None:
+            return None
+        head = staging.head(self.target_id)
+        if not self.before:
+            return head.id
+        return head.parent_id if head.parent_id is not None and head.parent_id in staging else None
+
+    async def stage(self, staging: Staging, session: LiveSession) -> None:
         left = staging.leaf_id
-        target_id = self.target_id
-        if target_id is not None:
-            head = staging.head(target_id)
-            if self.before:
-                target_id = head.parent_id if head.parent_id is not None and head.parent_id in staging else None
+        target_id = self.target(staging)
         staging.leaf_id = target_id
         named = target_id
         if self.summary is not None:
@@ -233,11 +238,13 @@ def edit_draft(target_id: str, replacement: bytes) -> Draft:
     return Draft("context_edit", None, {"targetId": dumps(target_id), "replacement": replacement})
 
 
-def summary_draft(summary: str, details: Any = None) -> Draft:
+def summary_draft(summary: str, details: Any = None, usage: Any = None) -> Draft:
     """A branch summary without its `fromId`, which is known when the leaf is left."""
     members = {"fromId": b'"root"', "summary": dumps(summary)}
     if details is not None:
         members["details"] = dumps(details)
+    if usage is not None:
+        members["usage"] = dumps(usage)
     return Draft("branch_summary", None, members)
 
 

@@ -24,6 +24,9 @@ async def append(shared: Shared, call: Call, params: e.AppendParams) -> e.Append
     async with shared.hub.use(params.session_id) as session:
         outcome = await session.perform(Append(shared.origin(call), drafts, params.parent_id, params.expected_leaf_id))
         tokens = await reading.size(session)
+        full = session.should_compact(tokens)
+        if full and session.options.auto_compact:
+            shared.hub.compact_by_itself(session, tokens, shared.origin(call))
         return e.AppendResult(
             entries=[
                 e.AppendedEntry(id=head.id, parent_id=head.parent_id, timestamp=head.timestamp)
@@ -34,7 +37,7 @@ async def append(shared: Shared, call: Call, params: e.AppendParams) -> e.Append
             durability=outcome.durability,
             raced=True if outcome.raced else UNSET,
             context_tokens=tokens,
-            should_compact=session.options.should_compact(tokens),
+            should_compact=full,
         )
 
 

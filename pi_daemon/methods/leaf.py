@@ -5,32 +5,31 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from pi_daemon.engine import reading
-from pi_daemon.engine.operations import MoveLeaf, summary_draft
+from pi_daemon.engine.branching import branch_summary
+from pi_daemon.engine.compactions import Wanted
+from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.operations import MoveLeaf, Outcome
+from pi_daemon.engine.staging import Staging
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import entries as e
-from pi_daemon.session.errors import InvalidParams, SummarizerFailed
+from pi_daemon.session.errors import InvalidParams
 
 
 async def move_leaf(shared: Shared, call: Call, params: e.MoveLeafParams) -> e.MoveLeafResult:
-    if params.summarize and params.summary is UNSET:
-        raise SummarizerFailed("This daemon has no summarizer of its own; send the text as `summary`.")
-    if params.entry_id is None and params.position == "before":
+    before = params.position == "before"
+    if params.entry_id is None and before:
         raise InvalidParams("There is nothing before the first entry; leave `position` out.", path="position")
     async with shared.hub.use(params.session_id) as session:
         await session.look()
         editor_text = None
-        if params.entry_id is not None and params.position == "before":
+        if params.entry_id is not None and before:
             editor_text = await reading.editor_text(session, params.entry_id)
-        operation = MoveLeaf(
-            shared.origin(call),
-            params.entry_id,
-            before=params.position == "before",
-            summary=summary_draft(params.summary) if params.summary is not UNSET and params.summary else None,
-            label=params.label if params.label is not UNSET and params.label else None,
-            expected_leaf_id=params.expected_leaf_id,
-        )
-        outcome = await session.perform(operation)
+        if params.summarize or params.summary is not UNSET:
+            with shared.hub.compactions.alone(session):
+                outcome = await _move_with_summary(shared, call, params, session)
+        else:
+            outcome = await session.perform(_move(shared, call, params))
         made = [head.id for head in outcome.entries if head.type == "branch_summary"]
         return e.MoveLeafResult(
             leaf_id=outcome.leaf_id,
@@ -40,3 +39,30 @@ async def move_leaf(shared: Shared, call: Call, params: e.MoveLeafParams) -> e.M
             revision=outcome.revision,
             durability=outcome.durability if outcome.entries else UNSET,
         )
+
+
+async def _move_with_summary(shared: Shared, call: Call, params: e.MoveLeafParams, session: LiveSession) -> Outcome:
+    """The leaf that is summarized is the one that is left: where it moves meanwhile, nothing is written."""
+    move = _move(shared, call, params)
+    left = session.leaf_id
+    target_id = move.target(Staging(session.tree, left, session.environment))
+    wanted = Wanted(
+        instructions=None if params.instructions is UNSET else params.instructions,
+        summary=None if params.summary is UNSET else params.summary,
+        summarizer=None if params.summarizer is UNSET else params.summarizer,
+    )
+    origin = shared.origin(call)
+    move.summary = await branch_summary(shared.hub.compactions, session, target_id, wanted, origin, call.stage)
+    if move.summary is not None and move.expected_leaf_id is UNSET:
+        move.expected_leaf_id = left
+    return await session.perform(move)
+
+
+def _move(shared: Shared, call: Call, params: e.MoveLeafParams) -> MoveLeaf:
+    return MoveLeaf(
+        shared.origin(call),
+        params.entry_id,
+        before=params.position == "before",
+        label=params.label if params.label is not UNSET and params.label else None,
+        expected_leaf_id=params.expected_leaf_id,
+    )

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pi_daemon.methods import context, daemon, entries, leaf, sessions, subscriptions, writer
+from pi_daemon.compaction.retention import POLICIES
+from pi_daemon.methods import compaction, context, daemon, entries, leaf, sessions, subscriptions, writer
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.call import Call
@@ -39,6 +40,8 @@ HANDLERS: dict[str, Handler] = {
     "session/label": context.label,
     "session/rename": context.rename,
     "session/editContext": context.edit_context,
+    "session/compactionPlan": compaction.plan,
+    "session/compact": compaction.compact,
     "session/stats": sessions.stats,
     "session/check": sessions.check,
     "session/repair": sessions.repair,
@@ -50,7 +53,8 @@ HANDLERS: dict[str, Handler] = {
 }
 
 FEATURES: dict[str, dict[str, Any]] = {
-    "branchSummary": {"summarize": False},
+    "branchSummary": {"summarize": True},
+    "compaction": {"summarizers": ["client", "model", "extractive"], "retention": list(POLICIES), "automatic": True},
     "fork": {"scopes": ["path", "tree"]},
     "context": {"formats": ["agent", "llm"], "pairing": ["report", "repair"]},
     "replay": {},

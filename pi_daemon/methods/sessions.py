@@ -25,13 +25,9 @@ def _options(shared: Shared, current: SessionOptions, changes: Options | UnsetTy
     """Raises InvalidParams for a number that makes no sense."""
     if changes is UNSET:
         return current
-    for name in ("context_window", "reserve_tokens", "keep_recent_tokens"):
-        value = getattr(changes, name)
-        if isinstance(value, int) and (value < 0 or (name == "context_window" and value == 0)):
-            camel = changes.__struct_encode_fields__[changes.__struct_fields__.index(name)]
-            raise InvalidParams("Give a positive number of tokens, or null for the default.", path=camel)
+    wire.check_tokens(changes, "context_window", "reserve_tokens", "keep_recent_tokens")
     if isinstance(changes.summarizer, str):
-        raise InvalidParams("This daemon has no summarizer to choose; leave it out.", path="summarizer")
+        shared.hub.compactions.summarizers.check(changes.summarizer)
     return current.changed(changes, shared.hub.defaults)
 
 

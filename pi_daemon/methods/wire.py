@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
+from pi_daemon.compaction.settings import MAX_TOKENS
 from pi_daemon.engine import events as happened
 from pi_daemon.engine import reading
 from pi_daemon.engine.live import LiveSession
-from pi_daemon.engine.options import SessionOptions
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.types import notifications as n
-from pi_daemon.rpc.types.base import DamageInfo, Model, Options, Origin, TreeNode
+from pi_daemon.rpc.types.base import DamageInfo, Model, Options, Origin, TreeNode, Wire, wire_name
 from pi_daemon.rpc.types.sessions import SessionState
+from pi_daemon.session.errors import InvalidParams
 from pi_daemon.session.head import Damage
 
 
@@ -38,13 +39,26 @@ async def state(session: LiveSession, client_id: str) -> SessionState:
         context_tokens=tokens,
         persisted=session.log.persisted,
         read_only=session.why_read_only(client_id) or False,
-        options=options(session.options),
+        options=options(session),
         damage=damage(session.damage),
     )
 
 
-def options(values: SessionOptions) -> Options:
-    return Options(**{name: getattr(values, name) for name in values.__struct_fields__})
+def options(session: LiveSession) -> Options:
+    """What the session is set to, the numbers as they count."""
+    values = structs.asdict(session.options)
+    counts = session.compaction_settings
+    values |= {"reserve_tokens": counts.reserve_tokens, "keep_recent_tokens": counts.keep_recent_tokens}
+    return Options(**values)
+
+
+def check_tokens(params: Wire, *names: str) -> None:
+    """Raises InvalidParams where one of the members isn't a number of tokens that makes sense."""
+    for name in names:
+        value = getattr(params, name)
+        if isinstance(value, int) and (not 0 <= value <= MAX_TOKENS or (name == "context_window" and value == 0)):
+            words = f"Give a positive number of tokens, at most {MAX_TOKENS}, or null for the default."
+            raise InvalidParams(words, path=wire_name(name))
 
 
 def damage(found: Sequence[Damage]) -> list[DamageInfo]:
@@ -76,13 +90,22 @@ def _notification(event: happened.Event, change: happened.Change) -> tuple[str, 
         case happened.LeafChanged(leaf_id, previous, cause):
             leaf = n.LeafChanged(**common, leaf_id=leaf_id, previous_leaf_id=previous, cause=cause)
             return "session/leafChanged", leaf
-        case happened.Compacted(entry_id, first_kept, before, after, cause):
+        case happened.CompactionStatus(compaction_id, status, reason):
+            going = n.Compaction(
+                **common,
+                compaction_id=compaction_id,
+                status=status,
+                reason=reason if reason is not None else UNSET,
+            )
+            return "session/compaction", going
+        case happened.Compacted(entry_id, first_kept, before, after, cause, retention):
             compacted = n.Compacted(
                 **common,
                 entry_id=entry_id,
                 first_kept_entry_id=first_kept,
                 tokens_before=before,
                 tokens_after=after,
+                retention=msgspec.Raw(retention) if retention is not None else UNSET,
                 cause=cause,
             )
             return "session/compacted", compacted

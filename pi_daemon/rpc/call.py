@@ -8,6 +8,8 @@ from collections.abc import Coroutine
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET, UnsetType
+
 from pi_daemon.eager import start
 from pi_daemon.rpc.types.notifications import Progress, ProgressValue
 
@@ -29,6 +31,7 @@ class Call:
 
     __slots__ = (
         "_reported",
+        "_stage",
         "answered",
         "began",
         "cancelled",
@@ -51,6 +54,7 @@ class Call:
         self.holds: list[str] = []
         self.task: asyncio.Task[None] | None = None
         self._reported = 0.0
+        self._stage = ""
 
     def run(self, serving: Coroutine[Any, Any, None]) -> None:
         """Serve it, as far as it goes without waiting at once. Calls begin in the order in which they were made."""
@@ -81,9 +85,18 @@ class Call:
     def progress(self, message: str, done: int, total: int) -> None:
         """Tell the client how far this is, about ten times a second; nothing without a token."""
         now = monotonic()
-        if self.token is None or self.answered or now - self._reported < PROGRESS_SECONDS:
+        if now - self._reported >= PROGRESS_SECONDS:
+            self._report(message, min(100, 100 * done // total) if total > 0 else 0, now)
+
+    def stage(self, message: str) -> None:
+        """Tell the client what is being done, where it can't be said how far that is."""
+        if message != self._stage:
+            self._stage = message
+            self._report(message, UNSET, monotonic())
+
+    def _report(self, message: str, percentage: int | UnsetType, now: float) -> None:
+        if self.token is None or self.answered:
             return
-        percentage = min(100, 100 * done // total) if total > 0 else 0
         if not self._reported:
             self._tell(ProgressValue(kind="begin", title=self.method, message=message, percentage=percentage))
         else:

@@ -134,7 +134,8 @@ class Connection:
             self._outbox.notify(None, (codec.notification(method, params),))
 
     async def request(self, method: str, params: Any) -> Raw:
-        """Ask the client. Gives the raw result; raises PeerError for an error, or when the client goes."""
+        """Ask the client. Gives the raw result; raises PeerError for an error, or when the client goes. Cancelled, it
+        takes the question back."""
         if self._closed or self._ended:
             raise PeerError("The client is gone.")
         self._asked_count += 1
@@ -144,6 +145,10 @@ class Connection:
         self._outbox.send(codec.request(number, method, params))
         try:
             return await answer
+        except asyncio.CancelledError:
+            if not self._closed:
+                self._outbox.send(codec.notification("$/cancelRequest", {"id": number}))
+            raise
         finally:
             self._asked.pop(number, None)
 
@@ -211,7 +216,7 @@ class Connection:
         if not isinstance(ours.protocol_version, UnsetType) and ours.protocol_version != PROTOCOL_VERSION:
             raise VersionMismatch(_mismatch(ours.protocol_version), protocolVersion=PROTOCOL_VERSION)
         name = params.client_info.name if params.client_info else ""
-        self.client = Client(self.client.client_id, name[:_NAME_CHARACTERS])
+        self.client = Client(self.client.client_id, name[:_NAME_CHARACTERS], ours.summarizer is True)
         answer = codec.result(id, self._service.initialize(self, params))
         if self._handshake is not None:
             self._handshake.cancel()

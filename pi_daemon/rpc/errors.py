@@ -42,6 +42,8 @@ CODES: Final[dict[str, int]] = {
     "versionMismatch": 1020,
     "ambiguousSession": 1021,
     "daemonUnavailable": 1022,
+    "superseded": 1023,
+    "invalidSettings": 1024,
     "parseError": PARSE_ERROR,
     "invalidRequest": INVALID_REQUEST,
     "methodNotFound": METHOD_NOT_FOUND,

@@ -47,6 +47,10 @@ LINGER_SECONDS = 5
 """How long a closed connection may take to read what was already sent to it."""
 
 
+SUMMARIZER_SECONDS = 300
+"""For a client to make a summary. A slow model writes some 4,000 tokens in two or three minutes."""
+
+
 class Limits(Struct, frozen=True, kw_only=True):
     """The caps in force. The constants of this module say why each is what it is."""
 
@@ -62,6 +66,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     clients: int = CLIENTS
     handshake_seconds: float = HANDSHAKE_SECONDS
     linger_seconds: float = LINGER_SECONDS
+    summarizer_seconds: float = SUMMARIZER_SECONDS
 
     def report(self) -> dict[str, int]:
         """The caps under their names on the wire, as `initialize` has them."""

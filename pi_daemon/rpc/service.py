@@ -57,10 +57,12 @@ class Service(Protocol):
 
 
 class Client(Struct, frozen=True):
-    """Who is at the other end. The id is the daemon's, the name what the client calls itself."""
+    """Who is at the other end. The id is the daemon's, the name what the client calls itself. `summarizer`: it offers
+    to make summaries."""
 
     client_id: str
     name: str
+    summarizer: bool = False
 
 
 class PeerError(Exception):

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from pi_daemon.rpc.types import compaction as c
 from pi_daemon.rpc.types import entries as e
 from pi_daemon.rpc.types import lifecycle as life
 from pi_daemon.rpc.types import notifications as n
@@ -85,7 +86,7 @@ METHODS: dict[str, Method] = {
         e.MoveLeafParams,
         e.MoveLeafResult,
         "Move the leaf: the next append goes there. No file changes without a summary or a label.",
-        (*_WRITE, "entryNotFound", "leafMoved", "summarizerFailed"),
+        (*_WRITE, "entryNotFound", "leafMoved", "busy", "summarizerFailed", "invalidSettings"),
     ),
     "session/fork": Method(
         s.ForkParams,
@@ -102,6 +103,26 @@ METHODS: dict[str, Method] = {
         e.ChangeResult,
         "Replace or omit what an entry contributes to the context.",
         (*_WRITE, "entryNotFound", "invalidEntry"),
+    ),
+    "session/compactionPlan": Method(
+        c.CompactionPlanParams,
+        c.CompactionPlanResult,
+        "What `session/compact` would cut, keep and say to a model; writes nothing.",
+        (*_SESSION, "nothingToCompact", "invalidSettings"),
+    ),
+    "session/compact": Method(
+        c.CompactParams,
+        c.CompactResult,
+        "Summarize the older part of the context, and append a compaction that stands for it. Others go on meanwhile.",
+        (
+            *_WRITE,
+            "nothingToCompact",
+            "busy",
+            "summarizerFailed",
+            "leafMoved",
+            "superseded",
+            "invalidSettings",
+        ),
     ),
     "session/stats": Method(
         s.SessionParams, s.StatsResult, "Messages, tool calls, tokens and cost of a session.", _SESSION
@@ -139,6 +160,7 @@ NOTIFICATIONS: dict[str, Notification] = {
     "session/leafChanged": Notification(n.LeafChanged, "The leaf is another."),
     "session/appended": Notification(n.Appended, "Entries were appended."),
     "session/compacted": Notification(n.Compacted, "A compaction was appended."),
+    "session/compaction": Notification(n.Compaction, "A compaction that the daemon makes has begun or ended."),
     "session/labelChanged": Notification(n.LabelChanged, "An entry's label was set or cleared."),
     "session/renamed": Notification(n.Renamed, "The session's name was set or cleared."),
     "session/replaced": Notification(n.Replaced, "The file was rewritten or replaced; this is a new instance."),
@@ -153,6 +175,16 @@ NOTIFICATIONS: dict[str, Notification] = {
     ),
     "$/progress": Notification(n.Progress, "How far a request with a workDoneToken has come."),
 }
+
+CLIENT_METHODS: dict[str, Method] = {
+    "summarizer/summarize": Method(
+        c.SummarizeParams,
+        c.SummarizeResult,
+        "Make a summary. Asked of clients that said `summarizer: true`, taken back by `$/cancelRequest`. After an "
+        "error, or without an answer within `limits.summarizerSeconds`, another such client is asked.",
+    ),
+}
+"""What the daemon asks of its clients."""
 
 LIFECYCLE: dict[str, Method] = {
     "initialize": Method(

@@ -16,6 +16,8 @@
     ├── SessionFailed          an earlier fsync failed: what is in the file is uncertain
     ├── NothingToCompact       no entry lies before the cut point
     ├── SummarizerFailed       no usable summary came back
+    ├── Superseded             while a summary was made, the session went another way
+    ├── InvalidSettings        pi's settings.json holds a value that makes no sense
     ├── Busy                   a compaction or a summarizing move is under way
     ├── Overloaded             more requests in flight than the connection's limit
     ├── OutsideRoot            the path resolves to a place that holds no sessions
@@ -120,6 +122,18 @@ class NothingToCompact(PiDaemonError):
 
 class SummarizerFailed(PiDaemonError):
     reason = "summarizerFailed"
+
+
+class Superseded(PiDaemonError):
+    """`data`: `entryId`, the compaction or the edit that came in between."""
+
+    reason = "superseded"
+
+
+class InvalidSettings(PiDaemonError):
+    """`data`: `file`, `key` ("" for the whole file)."""
+
+    reason = "invalidSettings"
 
 
 class Busy(PiDaemonError):

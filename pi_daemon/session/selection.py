@@ -80,6 +80,11 @@ class Trail:
     def leaf_id(self) -> str | None:
         return self.path[-1].id if self.path else None
 
+    @property
+    def model(self) -> tuple[str, str] | None:
+        """(provider, id): the last on the path."""
+        return self._model
+
     def extend(self, heads: Iterable[Head]) -> None:
         """The path goes on with `heads`."""
         path, sources = self.path, self._sources

@@ -170,11 +170,16 @@ def find_layout(sessions_dir: str | None, environ: Mapping[str, str], home: Path
     """The layout of this user, as pi 1.6.0 finds it: `sessions_dir` (a command-line option), else
     PI_CODING_AGENT_SESSION_DIR, else the setting `sessionDir` of pi's settings.json: such a directory is flat.
     Else `sessions` in PI_CODING_AGENT_DIR or `~/.pi/agent`, with a folder a project."""
-    agent_dir = _expand(environ.get("PI_CODING_AGENT_DIR") or str(home / ".pi" / "agent"), home)
-    chosen = sessions_dir or environ.get("PI_CODING_AGENT_SESSION_DIR") or _session_dir_setting(agent_dir)
+    pi = agent_dir(environ, home)
+    chosen = sessions_dir or environ.get("PI_CODING_AGENT_SESSION_DIR") or _session_dir_setting(pi)
     if chosen:
         return Layout(_expand(chosen, home), flat=True)
-    return Layout(agent_dir / "sessions", flat=False)
+    return Layout(pi / "sessions", flat=False)
+
+
+def agent_dir(environ: Mapping[str, str], home: Path) -> Path:
+    """pi's own directory: PI_CODING_AGENT_DIR, else `~/.pi/agent`."""
+    return _expand(environ.get("PI_CODING_AGENT_DIR") or str(home / ".pi" / "agent"), home)
 
 
 class _Settings(Struct, rename="camel"):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pi_daemon.daemon.server import Config, Daemon
+from pi_daemon.engine.options import SessionOptions
 
 
 class Refused(Exception):
@@ -97,7 +98,9 @@ class Scene:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scene]:
         state = self.path / "state"
-        self.daemon = Daemon(Config(sessions_dir=self.sessions, state_dir=state, durability="written"))
+        self.daemon = Daemon(
+            Config(sessions_dir=self.sessions, state_dir=state, options=SessionOptions(durability="written"))
+        )
         try:
             yield self
         finally:

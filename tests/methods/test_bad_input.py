@@ -29,6 +29,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "session/label": {"sessionId": "s", "entryId": "x", "label": "l"},
     "session/rename": {"sessionId": "s", "name": "n"},
     "session/editContext": {"sessionId": "s", "targetId": "x", "replacement": None},
+    "session/compactionPlan": {"sessionId": "s"},
+    "session/compact": {"sessionId": "s"},
     "session/stats": {"sessionId": "s"},
     "session/check": {"path": "/x"},
     "session/repair": {"path": "/x"},

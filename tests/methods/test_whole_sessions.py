@@ -66,7 +66,7 @@ def test_the_trigger_is_answered(scene: Scene) -> None:
             assert state["options"]["contextWindow"] is None
             stats = await client.call("session/stats", sessionId=session_id)
             assert stats["messagesByRole"] == {"user": 3, "assistant": 1}
-            for bad in ({"contextWindow": 0}, {"reserveTokens": -1}, {"summarizer": "model"}):
+            for bad in ({"contextWindow": 0}, {"reserveTokens": -1}, {"summarizer": "nobody"}):
                 with pytest.raises(Refused) as refused:
                     await client.call("session/configure", sessionId=session_id, **bad)
                 assert refused.value.data["path"] == next(iter(bad))
@@ -91,9 +91,14 @@ def test_moving_the_leaf(scene: Scene) -> None:
             tree = await client.call("session/tree", sessionId=session_id, filter="labeledOnly")
             assert [node["label"] for node in tree["nodes"]] == ["l"]
             assert tree["nodes"][0]["id"] == moved["summaryEntryId"]
-            with pytest.raises(Refused) as refused:
-                await client.call("session/moveLeaf", sessionId=session_id, entryId=a, summarize=True)
-            assert refused.value.reason == "summarizerFailed"
+            moved = await client.call("session/moveLeaf", sessionId=session_id, entryId=a, summarize=True, label="l")
+            assert moved["leafId"] != moved["summaryEntryId"], "the label is the leaf"
+            entry = (await client.call("session/entries", sessionId=session_id, ids=[moved["summaryEntryId"]]))[
+                "entries"
+            ][0]
+            assert (entry["parentId"], entry["type"]) == (a, "branch_summary")
+            assert entry["fromId"] == moved["previousLeafId"]
+            assert entry["details"]["summarizer"] == "extractive"
             assert (await client.call("session/moveLeaf", sessionId=session_id, entryId=None))["leafId"] is None
             context = await client.call("session/context", sessionId=session_id)
             assert (context["messages"], context["leafId"]) == ([], None)

@@ -14,6 +14,7 @@ from ._client import AsyncClient
 from ._events import (
     AppendedEvent,
     CompactedEvent,
+    CompactionEvent,
     DamagedEvent,
     DeletedEvent,
     Event,
@@ -26,6 +27,7 @@ from ._events import (
 )
 from ._json import dumps, loads
 from ._methods import ABSENT, Absent, Draft
+from ._role import Summarizer
 from ._settings import Backoff
 from ._sync import Client, SyncWatch
 from ._watch import Watch
@@ -41,6 +43,7 @@ __all__ = [
     "ClientClosed",
     "ClientError",
     "CompactedEvent",
+    "CompactionEvent",
     "ConnectionLost",
     "DamagedEvent",
     "DeletedEvent",
@@ -54,6 +57,7 @@ __all__ = [
     "ReplacedEvent",
     "ResyncEvent",
     "ServerError",
+    "Summarizer",
     "SyncWatch",
     "Unreachable",
     "Watch",

@@ -46,6 +46,7 @@ class AsyncClient(Methods):
         self._name = settings.get("name", "pi-daemon-client")
         self._reconnect = settings.get("reconnect", Backoff())
         self._wait = settings.get("wait", 10.0)
+        self._summarizer = settings.get("summarizer")
         self._connection: Connection | None = None
         self._server: t.InitializeResult | None = None
         self._ready = asyncio.Event()
@@ -202,7 +203,7 @@ class AsyncClient(Methods):
         return self
 
     async def _open(self) -> Connection:
-        connection = Connection(self._notified)
+        connection = Connection(self._notified, self._summarizer)
         self._server = await connection.open(self._endpoint, self._name, self._token)
         return connection
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from . import _json
 from . import _types as t
+from ._role import Role, Summarizer
 from ._wires import Endpoint, Wire
 from .errors import ConnectionLost, ServerError, Unreachable
 
@@ -31,8 +32,11 @@ class Connection:
     """Lives from `open` until its wire is gone, or leads to another daemon; never comes back. `lost_because` is None
     while it lives. In the second case `heir` goes on with the wire, and with what was sent meanwhile."""
 
-    def __init__(self, notify: Callable[[Connection, str, dict[str, Any]], None]) -> None:
+    def __init__(
+        self, notify: Callable[[Connection, str, dict[str, Any]], None], summarizer: Summarizer | None = None
+    ) -> None:
         self._notify = notify
+        self._role = Role(summarizer, self._send)
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._progress: dict[str, ProgressCallback] = {}
@@ -65,6 +69,8 @@ class Connection:
         options: dict[str, Any] = {"protocolVersion": PROTOCOL_VERSION}
         if token is not None:
             options["token"] = token
+        if self._role.summarizer is not None:
+            options["summarizer"] = True
         params = {
             "processId": None,
             "clientInfo": {"name": name},
@@ -143,8 +149,7 @@ class Connection:
         if not isinstance(method, str):
             self._answered(message)
         elif "id" in message:
-            refusal = {"code": -32601, "message": f"this client does not answer {method}"}
-            self._send({"jsonrpc": "2.0", "id": message["id"], "error": refusal})
+            self._role.asked(message["id"], method, message.get("params") or {})
         else:
             self._told(method, message.get("params") or {})
 
@@ -159,6 +164,7 @@ class Connection:
                 future.set_exception(ConnectionLost(why))
                 future.exception()  # whoever awaits it is told; nobody does after a cancel
         self._progress.clear()
+        self._role.end()
         self.ended.set()
 
     def _answered(self, message: dict[str, Any]) -> None:
@@ -177,13 +183,17 @@ class Connection:
                 # By way of the loop: what a callback raises is the loop's to report, not the connection's end.
                 asyncio.get_running_loop().call_soon(callback, params.get("value") or {})
                 return
+        if method == "$/cancelRequest":
+            self._role.cancel(params.get("id"))
+            return
         self._notify(self, method, params)
         if method == "daemon/replaced" and self._wire is not None:
             self._bequeath(self._wire, cast(t.DaemonReplaced, params))
 
     def _bequeath(self, wire: Wire, told: t.DaemonReplaced) -> None:
         """What was in flight at the old daemon has been answered; what is pending now waits for the new one."""
-        heir = Connection(self._notify)
+        self._role.end()
+        heir = Connection(self._notify, self._role.summarizer)
         heir._wire, heir._ids, heir._pending, heir._progress = wire, self._ids, self._pending, self._progress
         wire.receiver = heir
         self.heir, self.replaced_by = heir, told

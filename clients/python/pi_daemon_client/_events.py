@@ -61,6 +61,13 @@ class CompactedEvent(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionEvent(Event):
+    """A compaction that the daemon makes has begun or ended."""
+
+    params: t.Compaction
+
+
+@dataclass(frozen=True, slots=True)
 class LabelChangedEvent(Event):
     params: t.LabelChanged
 
@@ -114,6 +121,7 @@ EVENTS: dict[str, type[Event]] = {
     "session/appended": AppendedEvent,
     "session/leafChanged": LeafChangedEvent,
     "session/compacted": CompactedEvent,
+    "session/compaction": CompactionEvent,
     "session/labelChanged": LabelChangedEvent,
     "session/renamed": RenamedEvent,
     "session/replaced": ReplacedEvent,
@@ -122,7 +130,7 @@ EVENTS: dict[str, type[Event]] = {
     "session/deleted": DeletedEvent,
 }
 
-CHANGES = (AppendedEvent, LeafChangedEvent, CompactedEvent, LabelChangedEvent, RenamedEvent)
+CHANGES = (AppendedEvent, LeafChangedEvent, CompactedEvent, CompactionEvent, LabelChangedEvent, RenamedEvent)
 """These tell a change that made their revision; the others tell a state and may repeat one."""
 
 

@@ -286,7 +286,9 @@ class Methods:
         instructions: str | Absent = ABSENT,
         summary: str | Absent = ABSENT,
         label: str | Absent = ABSENT,
+        summarizer: str | Absent = ABSENT,
         expected_leaf_id: str | Absent | None = ABSENT,
+        progress: ProgressCallback | None = None,
     ) -> t.MoveLeafResult:
         """None moves the leaf before the first entry: the next append makes another root."""
         params = _given(
@@ -297,9 +299,10 @@ class Methods:
             instructions=instructions,
             summary=summary,
             label=label,
+            summarizer=summarizer,
             expectedLeafId=expected_leaf_id,
         )
-        return cast(t.MoveLeafResult, await self.request("session/moveLeaf", params))
+        return cast(t.MoveLeafResult, await self.request("session/moveLeaf", params, progress=progress))
 
     async def label(self, session_id: str, entry_id: str, label: str | None) -> t.ChangeResult:
         """None clears the label."""
@@ -310,6 +313,55 @@ class Methods:
         """None omits what the target contributes."""
         params = {"sessionId": session_id, "targetId": target_id, "replacement": replacement}
         return cast(t.ChangeResult, await self.request("session/editContext", params))
+
+    # Compactions.
+
+    async def compaction_plan(
+        self,
+        session_id: str,
+        *,
+        reserve_tokens: int | Absent = ABSENT,
+        keep_recent_tokens: int | Absent = ABSENT,
+        context_window: int | Absent = ABSENT,
+        requests: bool | Absent = ABSENT,
+        instructions: str | Absent = ABSENT,
+    ) -> t.CompactionPlanResult:
+        """What `compact` would do; nothing is written."""
+        params = _given(
+            sessionId=session_id,
+            reserveTokens=reserve_tokens,
+            keepRecentTokens=keep_recent_tokens,
+            contextWindow=context_window,
+            requests=requests,
+            instructions=instructions,
+        )
+        return cast(t.CompactionPlanResult, await self.request("session/compactionPlan", params))
+
+    async def compact(
+        self,
+        session_id: str,
+        *,
+        reserve_tokens: int | Absent = ABSENT,
+        keep_recent_tokens: int | Absent = ABSENT,
+        context_window: int | Absent = ABSENT,
+        instructions: str | Absent = ABSENT,
+        summary: str | Absent = ABSENT,
+        summarizer: str | Absent = ABSENT,
+        retention: Literal["report", "amend", "refuse"] | Absent = ABSENT,
+        progress: ProgressCallback | None = None,
+    ) -> t.CompactResult:
+        """Summarizes the older part of the context. May take as long as a model takes."""
+        params = _given(
+            sessionId=session_id,
+            reserveTokens=reserve_tokens,
+            keepRecentTokens=keep_recent_tokens,
+            contextWindow=context_window,
+            instructions=instructions,
+            summary=summary,
+            summarizer=summarizer,
+            retention=retention,
+        )
+        return cast(t.CompactResult, await self.request("session/compact", params, progress=progress))
 
     # Notifications and the daemon. `watch` is the comfortable way to the first two.
 

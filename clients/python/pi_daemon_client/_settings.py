@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypedDict
 
+from ._role import Summarizer
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
@@ -30,8 +32,10 @@ class Settings(TypedDict, total=False):
     name: how the daemon names this client to the others (`origin`)
     reconnect: a Backoff; None: a lost connection is the client's end
     wait: seconds that a request waits for a connection when there is none (10)
+    summarizer: makes summaries for the daemon, for whichever client wants one compacted
     """
 
     name: str
     reconnect: Backoff | None
     wait: float
+    summarizer: Summarizer

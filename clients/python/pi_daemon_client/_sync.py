@@ -225,6 +225,8 @@ class Client:
     context = _blocking(AsyncClient.context)
     move_leaf = _blocking(AsyncClient.move_leaf)
     label = _blocking(AsyncClient.label)
+    compaction_plan = _blocking(AsyncClient.compaction_plan)
+    compact = _blocking(AsyncClient.compact)
     edit_context = _blocking(AsyncClient.edit_context)
     subscribe = _blocking(AsyncClient.subscribe)
     unsubscribe = _blocking(AsyncClient.unsubscribe)

@@ -25,10 +25,12 @@ class PiDaemonInitialize(TypedDict):
 
     `protocolVersion`: the version that the client was written for; another than the daemon's is refused.
     `token`: the daemon's token. TCP and WebSocket want it.
+    `summarizer`: true: the client answers `summarizer/summarize`.
     """
 
     protocolVersion: NotRequired[int]
     token: NotRequired[str]
+    summarizer: NotRequired[bool]
 
 
 class InitializationOptions(TypedDict):
@@ -65,10 +67,12 @@ class Options(TypedDict):
     `contextWindow`: the model's context window in tokens; the daemon can't know it and asks nobody.
     `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power.
     Default: `synced`.
-    `autoCompact`: kept with the session; this version leaves compacting to its clients.
-    `summarizer`: this version has none to choose: null, or it is refused.
-    `reserveTokens`: tokens of the window that are kept free for the answer.
-    `keepRecentTokens`: about how many tokens of the newest messages a client's compaction is to keep.
+    `autoCompact`: compact when an append passes the trigger, without being asked. Not again before the context
+    has grown, where a compaction failed or could not make it small enough.
+    `summarizer`: `client`, `model` or `extractive`; null: the first of these that is there.
+    `reserveTokens`: tokens of the window that are kept free for the answer; null: as pi's settings.json has it.
+    `keepRecentTokens`: about how many tokens of the newest messages a compaction keeps; null: as pi's
+    settings.json has it.
     """
 
     contextWindow: NotRequired[int | None]
@@ -122,10 +126,12 @@ class ConfigureParams(TypedDict):
     `contextWindow`: the model's context window in tokens; the daemon can't know it and asks nobody.
     `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power.
     Default: `synced`.
-    `autoCompact`: kept with the session; this version leaves compacting to its clients.
-    `summarizer`: this version has none to choose: null, or it is refused.
-    `reserveTokens`: tokens of the window that are kept free for the answer.
-    `keepRecentTokens`: about how many tokens of the newest messages a client's compaction is to keep.
+    `autoCompact`: compact when an append passes the trigger, without being asked. Not again before the context
+    has grown, where a compaction failed or could not make it small enough.
+    `summarizer`: `client`, `model` or `extractive`; null: the first of these that is there.
+    `reserveTokens`: tokens of the window that are kept free for the answer; null: as pi's settings.json has it.
+    `keepRecentTokens`: about how many tokens of the newest messages a compaction keeps; null: as pi's
+    settings.json has it.
     `sessionId`: the session.
     """
 
@@ -264,8 +270,11 @@ class MoveLeafParams(TypedDict):
     `summarize`: have the branch that is left summarized.
     `instructions`: for the summarizer.
     `summary`: a summary of the branch that is left, made by the client; it is appended at the target.
+    `summarizer`: `client`, `model` or `extractive`; absent: as the session is set to, else the first that is
+    there.
     `label`: labels the summary if there is one, else the target.
     `expectedLeafId`: refuse with `leafMoved` where the leaf is another by now.
+    `workDoneToken`: where to report progress.
     """
 
     sessionId: str
@@ -274,8 +283,10 @@ class MoveLeafParams(TypedDict):
     summarize: NotRequired[bool]
     instructions: NotRequired[str]
     summary: NotRequired[str]
+    summarizer: NotRequired[str]
     label: NotRequired[str]
     expectedLeafId: NotRequired[str | None]
+    workDoneToken: NotRequired[str | int]
 
 
 class ForkParams(TypedDict):
@@ -343,6 +354,54 @@ class EditContextParams(TypedDict):
     replacement: Replacement | None
 
 
+class CompactionPlanParams(TypedDict):
+    """What a compaction at the leaf would be. Numbers that are absent are as the session, the daemon or pi's
+    settings.json have them.
+
+    `sessionId`: the session.
+    `reserveTokens`: tokens of the window that are kept free for the answer.
+    `keepRecentTokens`: about how many tokens of the newest messages stay as they are.
+    `contextWindow`: the model's context window in tokens; absent: as the session is set to.
+    `requests`: also what a model would be asked.
+    `instructions`: for the summarizer, with `requests`.
+    """
+
+    sessionId: str
+    reserveTokens: NotRequired[int]
+    keepRecentTokens: NotRequired[int]
+    contextWindow: NotRequired[int]
+    requests: NotRequired[bool]
+    instructions: NotRequired[str]
+
+
+class CompactParams(TypedDict):
+    """A compaction to make at the leaf. Numbers that are absent are as the session, the daemon or pi's
+    settings.json have them.
+
+    `sessionId`: the session.
+    `reserveTokens`: tokens of the window that are kept free for the answer.
+    `keepRecentTokens`: about how many tokens of the newest messages stay as they are.
+    `contextWindow`: the model's context window in tokens; absent: as the session is set to.
+    `instructions`: what the summary is to look after.
+    `summary`: the summary itself, made by the client: no summarizer is asked.
+    `summarizer`: `client`, `model` or `extractive`; absent: as the session is set to, else the first that is
+    there.
+    `retention`: what to do where the summary lacks facts: `report` them, `amend` the summary with them, or
+    `refuse` it.
+    `workDoneToken`: where to report progress.
+    """
+
+    sessionId: str
+    reserveTokens: NotRequired[int]
+    keepRecentTokens: NotRequired[int]
+    contextWindow: NotRequired[int]
+    instructions: NotRequired[str]
+    summary: NotRequired[str]
+    summarizer: NotRequired[str]
+    retention: NotRequired[Literal["amend", "refuse", "report"]]
+    workDoneToken: NotRequired[str | int]
+
+
 class PathParams(TypedDict):
     """A file.
 
@@ -392,6 +451,19 @@ class StopParams(TypedDict):
     """
 
     drain: NotRequired[bool]
+
+
+class SummarizeResult(TypedDict):
+    """The summary.
+
+    `summary`: Markdown, not empty.
+    `usage`: what it cost, as entries of pi have it.
+    `model`: which model made it.
+    """
+
+    summary: str
+    usage: NotRequired[Json]
+    model: NotRequired[str]
 
 
 class PiDaemonCapabilities(TypedDict):
@@ -762,6 +834,142 @@ class ChangeResult(TypedDict):
     durability: Literal["memory", "synced", "written"]
 
 
+class SummarizeParams(TypedDict):
+    """A summary is wanted.
+
+    `kind`: `first`: of what leaves the context; `update`: of that together with `previousSummary`, which it
+    replaces; `split`: of the beginning of a turn whose rest is kept; `branch`: of a branch that was left.
+    `systemPrompt`: what to tell the model it is.
+    `prompt`: what to ask it for, to be put after the conversation.
+    `conversation`: what is to be summarized, as text. It is data: nothing in it is meant for who summarizes.
+    `previousSummary`: the summary that this one updates.
+    `instructions`: what whoever asked wants looked after; they are in `prompt` already.
+    `maxTokens`: what the summary may have at most.
+    """
+
+    kind: Literal["branch", "first", "split", "update"]
+    systemPrompt: str
+    prompt: str
+    conversation: str
+    previousSummary: NotRequired[str]
+    instructions: NotRequired[str]
+    maxTokens: int
+
+
+class CompactionPlanResult(TypedDict):
+    """What a compaction would do.
+
+    `leafId`: the leaf that this holds for.
+    `firstKeptEntryId`: the first entry that stays in the context.
+    `isSplitTurn`: the cut lies within a turn, whose beginning is summarized by itself.
+    `tokensBefore`: the context's size now.
+    `tokensKept`: an estimate of what stays of it, without the summary.
+    `contextWindow`: as it counts; null: unknown.
+    `reserveTokens`: as it counts.
+    `keepRecentTokens`: as it counts.
+    `shouldCompact`: whether it is time to; null while no context window is known.
+    `summarizedEntryIds`: the entries of whole turns that would be summarized, oldest first.
+    `prefixEntryIds`: those of the turn that the cut splits.
+    `previousCompactionId`: the compaction whose summary this one would update.
+    `readFiles`: files that were read, and not modified.
+    `modifiedFiles`: files that were modified.
+    `summarizer`: which summarizer would be asked; null: none is there.
+    `requests`: what a model would be asked, one after the other.
+    `revision`: the revision that this shows.
+    """
+
+    leafId: str | None
+    firstKeptEntryId: str
+    isSplitTurn: bool
+    tokensBefore: int
+    tokensKept: int
+    contextWindow: int | None
+    reserveTokens: int
+    keepRecentTokens: int
+    shouldCompact: bool | None
+    summarizedEntryIds: list[str]
+    prefixEntryIds: list[str]
+    previousCompactionId: str | None
+    readFiles: list[str]
+    modifiedFiles: list[str]
+    summarizer: str | None
+    requests: NotRequired[list[SummarizeParams]]
+    revision: int
+
+
+class RetentionTally(TypedDict):
+    """How a summary did with one kind of fact.
+
+    `kept`: how many of them it held.
+    `asked`: how many it was asked for.
+    """
+
+    kept: int
+    asked: int
+
+
+class RetentionFact(TypedDict):
+    """A fact that a summary lacked.
+
+    `kind`: which kind of fact.
+    `text`: the fact.
+    `entryId`: the entry that it comes from.
+    """
+
+    kind: str
+    text: str
+    entryId: NotRequired[str]
+
+
+class Retention(TypedDict):
+    """What a summary kept of the facts that it was asked for.
+
+    `policy`: what was to be done about facts that it lacked.
+    `score`: 0 to 1: the share that it held, each kind of fact with its weight.
+    `scoreAfter`: the same once what it lacked was added to it, as far as there was room.
+    `kinds`: by kind of fact: `request` (the last one), `constraint`, `unfinished`, `openCall`, `error`,
+    `modified`, `reference`, `read`.
+    `missing`: facts that it lacked, the most valuable first, at most 20.
+    `missingLeftOut`: how many more there were.
+    """
+
+    policy: Literal["amend", "refuse", "report"]
+    score: float
+    scoreAfter: float
+    kinds: dict[str, RetentionTally]
+    missing: list[RetentionFact]
+    missingLeftOut: int
+
+
+class CompactResult(TypedDict):
+    """The compaction was appended.
+
+    `entryId`: its entry.
+    `summary`: the summary as it is stored.
+    `firstKeptEntryId`: the first entry that stays in the context.
+    `tokensBefore`: the context's size before.
+    `tokensAfter`: an estimate of its size now.
+    `details`: the entry's `details`.
+    `retention`: what the summary kept of the facts.
+    `summarizer`: who made the summary; `request` where it came with the request.
+    `model`: which model was asked, if one was.
+    `revision`: the session's revision with it.
+    `durability`: what is promised for the entry.
+    """
+
+    entryId: str
+    summary: str
+    firstKeptEntryId: str
+    tokensBefore: int
+    tokensAfter: int
+    details: Json
+    retention: Retention
+    summarizer: str
+    model: NotRequired[str]
+    revision: int
+    durability: Literal["memory", "synced", "written"]
+
+
 class TokenTotals(TypedDict):
     """Sums over the assistant messages of the file.
 
@@ -1004,7 +1212,7 @@ class Compacted(TypedDict):
     `firstKeptEntryId`: the first entry that the context keeps.
     `tokensBefore`: the context's size before.
     `tokensAfter`: an estimate of its size now; null where another process appended the compaction.
-    `retention`: what the summary kept of the facts.
+    `retention`: what the summary kept of the facts, where the daemon made the compaction: see Retention.
     `cause`: what appended it.
     """
 
@@ -1018,6 +1226,28 @@ class Compacted(TypedDict):
     tokensAfter: int | None
     retention: NotRequired[Json]
     cause: Literal["append", "compact", "external", "move", "reload"]
+
+
+class Compaction(TypedDict):
+    """A compaction that the daemon makes has begun or ended. All of one carry the same id.
+
+    `sessionId`: the session.
+    `instanceId`: this loading of the session.
+    `revision`: one change makes one revision; where it makes several notifications, all carry it.
+    `origin`: the client that caused it; null where it came from outside.
+    `compactionId`: names it; no entry's id.
+    `status`: `started`, then one of the others.
+    `reason`: why it failed or was cancelled: the name of an error, or `cancelled` where who asked for it took
+    it back.
+    """
+
+    sessionId: str
+    instanceId: str
+    revision: int
+    origin: Origin | None
+    compactionId: str
+    status: Literal["cancelled", "completed", "failed", "started"]
+    reason: NotRequired[str]
 
 
 class LabelChanged(TypedDict):

@@ -29,6 +29,8 @@ def render(protocol: Protocol) -> str:
         *[page.method(name, method) for name, method in (table.LIFECYCLE | table.METHODS).items()],
         "## Notifications from the daemon",
         *[page.notification(name, item) for name, item in table.NOTIFICATIONS.items()],
+        "## Requests from the daemon",
+        *[page.method(name, method) for name, method in table.CLIENT_METHODS.items()],
         "## Objects",
         *page.objects(),
         "## Errors",
@@ -48,7 +50,8 @@ class _Page:
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
-        roots = [cls for method in (table.LIFECYCLE | table.METHODS).values() for cls in (method.params, method.result)]
+        methods = table.LIFECYCLE | table.METHODS | table.CLIENT_METHODS
+        roots = [cls for method in methods.values() for cls in (method.params, method.result)]
         roots += [item.params for item in table.NOTIFICATIONS.values()]
         uses = Counter(cls.__name__ for cls in roots)
         uses.update(

@@ -65,6 +65,8 @@ def read() -> Protocol:
     taken = [method.params for method in (table.LIFECYCLE | table.METHODS).values()]
     given = [method.result for method in (table.LIFECYCLE | table.METHODS).values()]
     given += [notification.params for notification in table.NOTIFICATIONS.values()]
+    given += [item.params for item in table.CLIENT_METHODS.values()]
+    taken += [item.result for item in table.CLIENT_METHODS.values()]
     inputs = set(_classes(taken))
     return Protocol({cls.__name__: describe(cls, cls in inputs) for cls in _classes([*taken, *given])})
 

@@ -29,6 +29,10 @@ def render(protocol: Protocol) -> str:
             }
             for name, method in (table.LIFECYCLE | table.METHODS).items()
         },
+        "x-client-methods": {
+            name: {"description": item.doc, "params": _reference(item.params), "result": _reference(item.result)}
+            for name, item in table.CLIENT_METHODS.items()
+        },
         "x-notifications": {
             name: {"description": item.doc, "params": _reference(item.params)}
             for name, item in table.NOTIFICATIONS.items()

@@ -35,6 +35,11 @@ def render(protocol: Protocol) -> str:
             ((name, method.doc, _pair(method.params, method.result)) for name, method in methods),
         ),
         _map(
+            "ClientRequests",
+            "Every request from the daemon by its method.",
+            ((name, item.doc, _pair(item.params, item.result)) for name, item in table.CLIENT_METHODS.items()),
+        ),
+        _map(
             "Notifications",
             "Every notification from the daemon by its method.",
             ((name, item.doc, item.params.__name__) for name, item in table.NOTIFICATIONS.items()),

@@ -32,6 +32,7 @@ class Wire(Struct, rename="camel"):
 Durability: TypeAlias = Literal["memory", "written", "synced"]
 Persist: TypeAlias = Literal["firstAssistant", "firstMessage", "immediate", "never"]
 Cause: TypeAlias = Literal["append", "move", "compact", "external", "reload"]
+Policy: TypeAlias = Literal["report", "amend", "refuse"]
 Filter: TypeAlias = Literal["default", "noTools", "userOnly", "labeledOnly", "all"]
 
 
@@ -41,10 +42,12 @@ class Options(Wire, kw_only=True):
     `context_window`: the model's context window in tokens; the daemon can't know it and asks nobody.
     `durability`: what an answered append promises: `written` survives kill −9, `synced` a loss of power. Default:
         `synced`.
-    `auto_compact`: kept with the session; this version leaves compacting to its clients.
-    `summarizer`: this version has none to choose: null, or it is refused.
-    `reserve_tokens`: tokens of the window that are kept free for the answer.
-    `keep_recent_tokens`: about how many tokens of the newest messages a client's compaction is to keep.
+    `auto_compact`: compact when an append passes the trigger, without being asked. Not again before the context has
+        grown, where a compaction failed or could not make it small enough.
+    `summarizer`: `client`, `model` or `extractive`; null: the first of these that is there.
+    `reserve_tokens`: tokens of the window that are kept free for the answer; null: as pi's settings.json has it.
+    `keep_recent_tokens`: about how many tokens of the newest messages a compaction keeps; null: as pi's settings.json
+        has it.
     """
 
     context_window: int | UnsetType | None = UNSET
@@ -53,6 +56,50 @@ class Options(Wire, kw_only=True):
     summarizer: str | UnsetType | None = UNSET
     reserve_tokens: int | UnsetType | None = UNSET
     keep_recent_tokens: int | UnsetType | None = UNSET
+
+
+class RetentionFact(Wire, kw_only=True, omit_defaults=True):
+    """A fact that a summary lacked.
+
+    `kind`: which kind of fact.
+    `text`: the fact.
+    `entry_id`: the entry that it comes from.
+    """
+
+    kind: str
+    text: str
+    entry_id: str | UnsetType = UNSET
+
+
+class RetentionTally(Wire, kw_only=True):
+    """How a summary did with one kind of fact.
+
+    `kept`: how many of them it held.
+    `asked`: how many it was asked for.
+    """
+
+    kept: int
+    asked: int
+
+
+class Retention(Wire, kw_only=True):
+    """What a summary kept of the facts that it was asked for.
+
+    `policy`: what was to be done about facts that it lacked.
+    `score`: 0 to 1: the share that it held, each kind of fact with its weight.
+    `score_after`: the same once what it lacked was added to it, as far as there was room.
+    `kinds`: by kind of fact: `request` (the last one), `constraint`, `unfinished`, `openCall`, `error`, `modified`,
+        `reference`, `read`.
+    `missing`: facts that it lacked, the most valuable first, at most 20.
+    `missing_left_out`: how many more there were.
+    """
+
+    policy: Policy
+    score: float
+    score_after: float
+    kinds: dict[str, RetentionTally]
+    missing: list[RetentionFact]
+    missing_left_out: int
 
 
 class Model(Wire, kw_only=True):

@@ -237,8 +237,10 @@ class MoveLeafParams(Wire, kw_only=True):
     `summarize`: have the branch that is left summarized.
     `instructions`: for the summarizer.
     `summary`: a summary of the branch that is left, made by the client; it is appended at the target.
+    `summarizer`: `client`, `model` or `extractive`; absent: as the session is set to, else the first that is there.
     `label`: labels the summary if there is one, else the target.
     `expected_leaf_id`: refuse with `leafMoved` where the leaf is another by now.
+    `work_done_token`: where to report progress.
     """
 
     session_id: str
@@ -247,8 +249,10 @@ class MoveLeafParams(Wire, kw_only=True):
     summarize: bool = False
     instructions: str | UnsetType = UNSET
     summary: str | UnsetType = UNSET
+    summarizer: str | UnsetType = UNSET
     label: str | UnsetType = UNSET
     expected_leaf_id: str | UnsetType | None = UNSET
+    work_done_token: str | int | UnsetType = UNSET
 
 
 class MoveLeafResult(Wire, kw_only=True):

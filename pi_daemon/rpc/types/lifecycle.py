@@ -27,10 +27,12 @@ class PiDaemonInitialize(Wire, kw_only=True):
 
     `protocol_version`: the version that the client was written for; another than the daemon's is refused.
     `token`: the daemon's token. TCP and WebSocket want it.
+    `summarizer`: true: the client answers `summarizer/summarize`.
     """
 
     protocol_version: int | UnsetType = UNSET
     token: str | UnsetType = UNSET
+    summarizer: bool | UnsetType = UNSET
 
 
 class InitializationOptions(Wire, kw_only=True):

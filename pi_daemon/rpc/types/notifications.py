@@ -4,6 +4,8 @@ several notifications, all carry it."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import UNSET, UnsetType
 
 from pi_daemon.rpc.types.base import Cause, DamageInfo, Origin, Raw, TreeNode, Wire
@@ -55,7 +57,7 @@ class Compacted(SessionNotification, kw_only=True):
     `first_kept_entry_id`: the first entry that the context keeps.
     `tokens_before`: the context's size before.
     `tokens_after`: an estimate of its size now; null where another process appended the compaction.
-    `retention`: what the summary kept of the facts.
+    `retention`: what the summary kept of the facts, where the daemon made the compaction: see Retention.
     `cause`: what appended it.
     """
 
@@ -65,6 +67,19 @@ class Compacted(SessionNotification, kw_only=True):
     tokens_after: int | None
     retention: Raw | UnsetType = UNSET
     cause: Cause
+
+
+class Compaction(SessionNotification, kw_only=True):
+    """A compaction that the daemon makes has begun or ended. All of one carry the same id.
+
+    `compaction_id`: names it; no entry's id.
+    `status`: `started`, then one of the others.
+    `reason`: why it failed or was cancelled: the name of an error, or `cancelled` where who asked for it took it back.
+    """
+
+    compaction_id: str
+    status: Literal["started", "completed", "failed", "cancelled"]
+    reason: str | UnsetType = UNSET
 
 
 class LabelChanged(SessionNotification, kw_only=True):

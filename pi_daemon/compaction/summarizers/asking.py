@@ -1,0 +1,62 @@
+"""A summary by somebody who is asked in words: what is asked, one request after the other, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from pi_daemon.compaction.form import join_split, parse, render
+from pi_daemon.compaction.prompts import Request, request
+from pi_daemon.compaction.summarizing import Made, Work
+from pi_daemon.compaction.transcript import transcript
+from pi_daemon.session.errors import SummarizerFailed
+
+SPLIT_SHARE = 0.5
+"""Of what a summary may have, the part for the beginning of a split turn; the history has the rest."""
+
+Ask: TypeAlias = Callable[[Request], Awaitable[Made]]
+
+
+def requests(work: Work) -> list[Request]:
+    """What to ask. A turn that the cut splits is asked about by itself, after the history."""
+    material = work.material
+    if work.kind == "branch":
+        return [request("branch", transcript(material.history), work.max_tokens, None, work.instructions)]
+    split_tokens = int(SPLIT_SHARE * work.max_tokens) if material.prefix else 0
+    found = []
+    if material.history:
+        tokens = work.max_tokens - split_tokens
+        found.append(request("first", transcript(material.history), tokens, material.previous, work.instructions))
+    if material.prefix:
+        found.append(request("split", transcript(material.prefix), split_tokens, None, work.instructions))
+    return found
+
+
+async def asked(work: Work, ask: Ask) -> Made:
+    """Raises SummarizerFailed where an answer is empty, and what `ask` raises."""
+    answers = {}
+    for wanted in requests(work):
+        made = await ask(wanted)
+        if not made.text.strip():
+            raise SummarizerFailed("The summarizer's answer is empty: nothing was written; try again.")
+        answers[wanted.kind] = made
+    text = next((made.text for kind, made in answers.items() if kind != "split"), "")
+    if not text and work.material.previous is not None:
+        text = render(parse(work.material.previous).folded())
+    if "split" in answers:
+        text = join_split(text, answers["split"].text)
+    usages = [made.usage for made in answers.values() if made.usage is not None]
+    model = next((made.model for made in answers.values() if made.model), None)
+    return Made(text, added(usages) if usages else None, model)
+
+
+def added(usages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Sums of the numbers, member by member."""
+    total: dict[str, Any] = {}
+    for usage in usages:
+        for name, value in usage.items():
+            if isinstance(value, dict):
+                total[name] = added([total.get(name, {}), value])
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                total[name] = total.get(name, 0) + value
+    return total

@@ -1,0 +1,267 @@
+"""Compactions that the daemon makes: planned, summarized, questioned, and appended where they still hold.
+
+One at a time a session. Others go on with it meanwhile; nothing is written before the summary is there, and then it
+is one entry more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine, Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct, structs
+
+from pi_daemon.compaction.form import with_files
+from pi_daemon.compaction.material import Material
+from pi_daemon.compaction.plan import Plan
+from pi_daemon.compaction.retention import Policy
+from pi_daemon.compaction.settings import CompactionSettings, Numbers, resolve
+from pi_daemon.compaction.summarizing import Made, Tell, Work
+from pi_daemon.engine import planning
+from pi_daemon.engine.events import CompactionStatus, Origin
+from pi_daemon.engine.landing import CallOpen, Land
+from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.operations import Durability
+from pi_daemon.engine.options import SettingsSource
+from pi_daemon.engine.questioned import Verdict, questioned
+from pi_daemon.engine.reading import size
+from pi_daemon.engine.summaries import EMBEDDED, Summarizers
+from pi_daemon.session.draft import Draft
+from pi_daemon.session.errors import Busy, LeafMoved, PiDaemonError, Superseded
+from pi_daemon.session.head import Head
+from pi_daemon.session.rawjson import dumps
+
+logger = logging.getLogger(__name__)
+
+MIN_GROWTH = 2_000
+"""Tokens that come at least between two automatic attempts: where a compaction can't make the context small enough, one
+after each append would cost much and change nothing."""
+
+SUMMARY_SHARE = 0.8
+"""Of the tokens kept free for an answer, what a summary may have (pi 1.6.0)."""
+
+
+def work_for(material: Material, settings: CompactionSettings, instructions: str | None) -> Work:
+    """What a summarizer is to do for a compaction."""
+    return Work("compaction", material, instructions, int(SUMMARY_SHARE * settings.reserve_tokens))
+
+
+class Wanted(Struct, frozen=True):
+    """What whoever asks for a summary may say of it; None: as the session is set to. `summary`: the text itself."""
+
+    numbers: Numbers = Numbers()
+    instructions: str | None = None
+    summary: str | None = None
+    summarizer: str | None = None
+    policy: Policy = "amend"
+
+
+class Compaction(Struct, frozen=True):
+    """One that was appended. `tokens_after` is an estimate. `summarizer` is None where the text was given."""
+
+    head: Head
+    summary: str
+    plan: Plan
+    details: bytes
+    tokens_after: int
+    verdict: Verdict
+    summarizer: str | None
+    model: str | None
+    revision: int
+    durability: Durability
+
+
+class _Tried(Struct, frozen=True):
+    """The last automatic attempt, at a leaf. Below `tokens` there is no other on its path."""
+
+    leaf_id: str | None
+    tokens: int
+
+
+class Compactions:
+    """Those of all sessions of a hub."""
+
+    def __init__(self, settings: SettingsSource) -> None:
+        self.summarizers = Summarizers(EMBEDDED)
+        self._settings = settings
+        self._busy: set[LiveSession] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._tried: WeakKeyDictionary[LiveSession, _Tried] = WeakKeyDictionary()
+
+    @contextlib.contextmanager
+    def alone(self, session: LiveSession) -> Iterator[None]:
+        """Raises Busy while another compaction, or a move with a summary, is under way."""
+        if session in self._busy:
+            raise Busy("A compaction or a move with a summary is under way in this session: wait for its end.")
+        self._busy.add(session)
+        try:
+            yield
+        finally:
+            self._busy.discard(session)
+
+    # -- without being asked
+
+    def wants(self, session: LiveSession, tokens: int) -> bool:
+        """Whether a context of `tokens`, which is too large, is to be compacted now. Not while one is under way, and
+        not where the last attempt left as much, until some more has come."""
+        if session in self._busy:
+            return False
+        tried = self._tried.get(session)
+        if tried is None or tokens > tried.tokens:
+            return True
+        return not any(head.id == tried.leaf_id for head in session.trail.path)
+
+    async def automatic(self, session: LiveSession, origin: Origin) -> None:
+        """A compaction that nobody waits for. How it went is told to the subscribers."""
+        leaf_id = session.leaf_id
+        left = await size(session)
+        try:
+            done = await self.compact(session, Wanted(), structs.replace(origin, call=None), lambda told: None)
+            leaf_id, left = done.head.id, done.tokens_after
+        except PiDaemonError as error:
+            fields = {"sessionId": session.session_id, "reason": error.reason}
+            logger.warning("a compaction failed", extra={"fields": fields})
+        room = max(MIN_GROWTH, session.compaction_settings.keep_recent_tokens // 2)
+        self._tried[session] = _Tried(leaf_id, left + room)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """End what nobody waits for; nothing is written of it."""
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    # -- what counts
+
+    async def settings(self, session: LiveSession, said: Numbers = Numbers()) -> CompactionSettings:  # noqa: B008
+        """What counts for the session, pi's files as they are now. `said` goes over everything. Raises
+        InvalidSettings."""
+        session.pi = await self._settings.read(session.header.cwd)
+        mine = session.options.numbers
+        numbers = structs.replace(
+            mine, **{name: value for name, value in structs.asdict(said).items() if value is not None}
+        )
+        return resolve(numbers, session.pi, session.trail.model)
+
+    async def compact(self, session: LiveSession, wanted: Wanted, origin: Origin | None, tell: Tell) -> Compaction:
+        """Raises NothingToCompact, Busy, SummarizerFailed, LeafMoved, Superseded, InvalidParams, InvalidSettings, and
+        what appending raises. Cancelled, nothing is written."""
+        with self.alone(session):
+            settings = await self.settings(session, wanted.numbers)
+            plan = await planning.plan(session, settings)
+            if wanted.summary is None:
+                self.summarizers.choose(wanted.summarizer or session.options.summarizer, origin)
+            compaction_id = session.environment.session_id()
+            with _told(session, compaction_id, origin):
+                return await self._compact(session, wanted, settings, plan, origin, tell)
+
+    async def _compact(
+        self,
+        session: LiveSession,
+        wanted: Wanted,
+        settings: CompactionSettings,
+        plan: Plan,
+        origin: Origin | None,
+        tell: Tell,
+    ) -> Compaction:
+        tell("Reading what is to be summarized")
+        material = await planning.material(session, plan)
+        work = work_for(material, settings, wanted.instructions)
+        made, name = await self.summary(session, work, wanted, origin, tell)
+        tell("Questioning the summary")
+        verdict = await questioned(made.text, material, wanted.policy)
+        text = with_files(verdict.text, material.read_files, material.modified_files)
+        draft = _draft(text, plan, material, verdict, name, made)
+        land = await _landed(session, origin, draft, plan, tell)
+        outcome = land.done.result()
+        return Compaction(
+            outcome.entries[0],
+            text,
+            plan,
+            draft.members["details"],
+            land.tokens_after,
+            verdict,
+            name,
+            made.model,
+            outcome.revision,
+            outcome.durability,
+        )
+
+    async def summary(
+        self, session: LiveSession, work: Work, wanted: Wanted, origin: Origin | None, tell: Tell
+    ) -> tuple[Made, str | None]:
+        """And who made it. Raises SummarizerFailed, InvalidParams."""
+        if wanted.summary is not None:
+            return Made(wanted.summary), None
+        summarizer = self.summarizers.choose(wanted.summarizer or session.options.summarizer, origin)
+        tell(f"Summarizing ({summarizer.name})")
+        return await summarizer.summarize(work, tell), summarizer.name
+
+
+@contextlib.contextmanager
+def _told(session: LiveSession, compaction_id: str, origin: Origin | None) -> Iterator[None]:
+    """Subscribers hear of the beginning and of the end. That it began is told at once, whoever asked for it; how it
+    ended comes after the answer to who did."""
+
+    def announce(status: str, reason: str | None = None) -> None:
+        session.announce(CompactionStatus(compaction_id, status, reason), origin)  # type: ignore[arg-type]
+
+    beginning = structs.replace(origin, call=None) if origin is not None else None
+    session.announce(CompactionStatus(compaction_id, "started"), beginning)
+    try:
+        yield
+    except asyncio.CancelledError:
+        announce("cancelled", "cancelled")
+        raise
+    except (LeafMoved, Superseded) as error:
+        announce("cancelled", error.reason)
+        raise
+    except PiDaemonError as error:
+        announce("failed", error.reason)
+        raise
+    except BaseException:
+        announce("failed", "internalError")
+        raise
+    announce("completed")
+
+
+async def _landed(session: LiveSession, origin: Origin | None, draft: Draft, plan: Plan, tell: Tell) -> Land:
+    """Appended, once no tool call waits for its result."""
+    while True:
+        land = Land(origin, draft, plan.leaf_id, plan.covered)
+        try:
+            await session.perform(land)
+            return land
+        except CallOpen:
+            tell("Waiting for the result of a tool call")
+            if session.revision == land.seen:
+                await session.next_change()
+
+
+def _draft(text: str, plan: Plan, material: Material, verdict: Verdict, summarizer: str | None, made: Made) -> Draft:
+    details = {
+        "readFiles": list(material.read_files),
+        "modifiedFiles": list(material.modified_files),
+        "retention": verdict.stored(),
+        "summarizer": summarizer or "request",
+    }
+    if made.model is not None:
+        details["model"] = made.model
+    members = {
+        "summary": dumps(text),
+        "firstKeptEntryId": dumps(plan.first_kept_id),
+        "tokensBefore": dumps(plan.tokens_before),
+        "details": dumps(details),
+    }
+    if made.usage is not None:
+        members["usage"] = dumps(made.usage)
+    return Draft("compaction", None, members)

@@ -1,0 +1,100 @@
+"""Where a compaction that took its time may still be appended.
+
+While a summary is being made, others go on. It lands at the leaf if the leaf has only grown meanwhile; what came in
+between stays in the context after it. Otherwise what it says isn't true of where it would stand, and it is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pi_daemon.engine.compacting import compaction_members, tokens_after
+from pi_daemon.engine.events import Origin
+from pi_daemon.engine.operations import Operation, leaf_moved
+from pi_daemon.engine.staging import Staging
+from pi_daemon.session.dates import to_ms
+from pi_daemon.session.draft import Draft
+from pi_daemon.session.errors import PiDaemonError, Superseded
+from pi_daemon.session.head import AssistantFacts, CompactionFacts, EditFacts, Head, ShellFacts, ToolResultFacts
+from pi_daemon.session.pairing import calls
+from pi_daemon.session.rawjson import members
+
+if TYPE_CHECKING:
+    from pi_daemon.engine.live import LiveSession
+
+
+class CallOpen(PiDaemonError):
+    """At the leaf a tool call waits for its result, and nothing may come between them. Never leaves the engine."""
+
+
+class Land(Operation):
+    """Append `draft` at the leaf. `planned_at` was the leaf when it was planned, `covered` are the ids of the entries
+    that it summarizes. Refused with LeafMoved, Superseded, CallOpen; `seen` is then the revision that it saw."""
+
+    cause = "compact"
+
+    def __init__(self, origin: Origin | None, draft: Draft, planned_at: str, covered: Iterable[str]) -> None:
+        super().__init__(origin)
+        self.draft = draft
+        self.planned_at = planned_at
+        self.covered = frozenset(covered)
+        self.tokens_after = 0
+        self.seen = 0
+
+    async def stage(self, staging: Staging, session: LiveSession) -> None:
+        self.seen = session.revision
+        for head in staging.ancestors(staging.leaf_id):
+            if head.id == self.planned_at:
+                break
+            self._check_between(head)
+        else:
+            raise leaf_moved(staging.leaf_id)
+        if await call_open(staging, session):
+            raise CallOpen("A tool call has no result yet.")
+        extra = await compaction_members(self.draft, staging.leaf_id, staging, session)
+        head = staging.add(self.draft, staging.leaf_id, extra)
+        self.tokens_after = await tokens_after(head, staging, session)
+        staging.tokens_after[head.id] = self.tokens_after
+        self.entries.append(head)
+
+    def _check_between(self, head: Head) -> None:
+        facts = head.facts
+        if isinstance(facts, CompactionFacts):
+            raise Superseded("Another compaction came first; read session/context.", entryId=head.id)
+        if isinstance(facts, EditFacts) and facts.target in self.covered:
+            words = "An entry that was being summarized was edited meanwhile; compact again."
+            raise Superseded(words, entryId=head.id)
+
+
+GIVEN_UP_MS = 60 * 60 * 1000
+"""A call without a result for so long belongs to an agent that is gone. Without a limit, a session that was left in the
+middle of a turn could never be compacted."""
+
+
+async def call_open(staging: Staging, session: LiveSession) -> bool:
+    """Does an answer at the end of the path wait for results? A user's message after it gives up on them."""
+    answered: set[str] = set()
+    for head in staging.ancestors(staging.leaf_id):
+        facts = head.facts
+        if isinstance(facts, ToolResultFacts):
+            answered.add(facts.call_id)
+        elif isinstance(facts, AssistantFacts):
+            called = to_ms(head.timestamp)
+            if called is not None and called < session.environment.now_ms() - GIVEN_UP_MS:
+                return False
+            return not answered.issuperset(await _calls(head, staging, session))
+        elif isinstance(facts, ShellFacts):
+            if not facts.excluded:
+                return False
+        elif head.role == "user" or head.type in ("custom_message", "branch_summary", "compaction"):
+            return False
+    return False
+
+
+async def _calls(head: Head, staging: Staging, session: LiveSession) -> tuple[str, ...]:
+    if head.calls is None:
+        staged = staging.staged(head.id)
+        line = staged.line if staged is not None else (await session.lines([head]))[0]
+        head.calls = tuple(call.id for call in calls(members(line).get("message", b"")))
+    return head.calls
