@@ -38,6 +38,7 @@ class Client:
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._changed = asyncio.Event()
+        self._seen: set[Any] = set()
 
     # The channel
 
@@ -58,9 +59,35 @@ class Client:
 
     # The peer
 
-    async def start(self) -> Client:
-        await self.call("initialize", processId=None, capabilities={}, clientInfo={"name": self.client_name})
+    async def start(self, **options: Any) -> Client:
+        more = {"initializationOptions": {"piDaemon": options}} if options else {}
+        await self.call("initialize", processId=None, capabilities={}, clientInfo={"name": self.client_name}, **more)
         return self
+
+    async def asked(self, method: str) -> dict[str, Any]:
+        """The next request of the daemon's that this client has not looked at yet."""
+        while True:
+            for value in self.log:
+                if value.get("method") == method and "id" in value and value["id"] not in self._seen:
+                    self._seen.add(value["id"])
+                    return value
+            await self.changed()
+
+    def answer(self, request: dict[str, Any], **outcome: Any) -> None:
+        """`result` or `error` of a request of the daemon's."""
+        self.connection.receive(json.dumps({"jsonrpc": "2.0", "id": request["id"], **outcome}).encode())
+
+    async def heard(self, method: str, **members: Any) -> dict[str, Any]:
+        """The first notification of that kind whose parameters have these members."""
+        while True:
+            for value in self.told:
+                if value["method"] == method and members.items() <= value["params"].items():
+                    return value["params"]  # type: ignore[no-any-return]
+            await self.changed()
+
+    async def changed(self) -> None:
+        self._changed.clear()
+        await asyncio.wait_for(self._changed.wait(), 20)
 
     def ask(self, method: str, params: Any) -> asyncio.Future[dict[str, Any]]:
         number = next(self._ids)
@@ -109,8 +136,8 @@ class Scene:
             await self.daemon.service.settled()
             await self.daemon.hub.close()
 
-    async def client(self, name: str = "editor") -> Client:
-        return await Client(self.daemon, name).start()
+    async def client(self, name: str = "editor", **options: Any) -> Client:
+        return await Client(self.daemon, name).start(**options)
 
     def files(self) -> list[Path]:
         return sorted(self.sessions.glob("*.jsonl"))
