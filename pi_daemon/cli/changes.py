@@ -1,6 +1,8 @@
-"""`pi-daemon fork`, `label` and `rename`."""
+"""`pi-daemon fork`, `move`, `label` and `rename`."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from pi_daemon_client import ABSENT
 from pi_daemon_client.types import ChangeResult
@@ -9,6 +11,9 @@ from pi_daemon.cli import safe
 from pi_daemon.cli.naming import LEAF, Opened, entry_id, with_session
 from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where
+
+START = "start"
+"""As an entry: before the first one."""
 
 
 async def fork(
@@ -47,6 +52,48 @@ async def fork(
             output.print(safe.block(made["editorText"]))
 
     await with_session(where, name, output, do, recover=recover)
+
+
+@dataclass(frozen=True)
+class Move:
+    """What was typed."""
+
+    entry: str
+    before: bool
+    summarize: bool
+    summarizer: str | None
+    instructions: str | None
+    label: str | None
+
+
+async def move(where: Where, output: Output, name: str, wanted: Move) -> None:
+    async def do(opened: Opened) -> None:
+        target = None if wanted.entry == START else await entry_id(opened, wanted.entry)
+        async with output.working("Summarizing the branch") as progress:
+            done = await opened.client.move_leaf(
+                opened.id,
+                target,
+                position="before" if wanted.before else "at",
+                summarize=wanted.summarize,
+                summarizer=ABSENT if wanted.summarizer is None else wanted.summarizer,
+                instructions=ABSENT if wanted.instructions is None else wanted.instructions,
+                label=ABSENT if wanted.label is None else wanted.label,
+                progress=progress,
+            )
+        if output.as_json:
+            output.json({"sessionId": opened.id, **done})
+            return
+        leaf = "before the first entry" if done["leafId"] is None else f"at {safe.line(done['leafId'])}"
+        output.print(f"The leaf is {leaf}.")
+        if "summaryEntryId" in done:
+            output.print(f"The branch that was left is summarized in {safe.line(done['summaryEntryId'])}.")
+        elif wanted.summarize:
+            output.print("Nothing was left behind that could be summarized.")
+        if "editorText" in done:
+            output.print("The message before which it is:")
+            output.print(safe.block(done["editorText"]))
+
+    await with_session(where, name, output, do, write=True)
 
 
 async def label(where: Where, output: Output, name: str, entry: str, text: str | None) -> None:

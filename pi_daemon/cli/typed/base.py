@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from pi_daemon.cli.values import MINUTES
+from pi_daemon.cli.values import MINUTES, TOKENS
 
 if TYPE_CHECKING:
     from pi_daemon.cli.exits import Exit
@@ -64,6 +64,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Recover = Annotated[bool, typer.Option("--recover", help="Read what can be read of a damaged file.")]
 
 
+KeepRecent = Annotated[
+    int | None, typer.Option("--keep-recent-tokens", **TOKENS, help="About so much of the newest stays as it is.")
+]
+Reserve = Annotated[
+    int | None, typer.Option("--reserve-tokens", **TOKENS, help="Kept free in the window; a summary may have 80 %.")
+]
+Instructions = Annotated[
+    str | None, typer.Option("--instructions", metavar="TEXT", help="What the summary is to look after.")
+]
 Idle = Annotated[
     float | None,
     typer.Option(

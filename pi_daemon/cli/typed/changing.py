@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from pi_daemon.cli.typed.base import Json, Recover, Session, SessionsDir, Socket, app, run
+from pi_daemon.cli.typed.base import (
+    Instructions,
+    Json,
+    KeepRecent,
+    Recover,
+    Reserve,
+    Session,
+    SessionsDir,
+    Socket,
+    app,
+    run,
+)
+from pi_daemon.cli.values import Policy, Summarizer, choice
 
 PANEL = "Change"
 
@@ -40,6 +52,59 @@ def fork(
         ),
         can_recover=True,
     )
+
+
+@app.command(rich_help_panel=PANEL)
+def move(
+    session: Session,
+    entry: Annotated[
+        str, typer.Argument(metavar="ENTRY", help="Id, beginning of an id, `leaf`, or `start`: before the first entry.")
+    ],
+    before: Annotated[bool, typer.Option("--before", help="Before that user message, and print its text.")] = False,
+    summarize: Annotated[bool, typer.Option("--summarize", help="Summarize the branch that is left.")] = False,
+    summarizer: Annotated[Summarizer | None, typer.Option(**choice(Summarizer), help="Who makes the summary.")] = None,
+    instructions: Instructions = None,
+    label: Annotated[str | None, typer.Option("--label", help="Label the summary, or else the entry.")] = None,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Move a session's leaf: what is appended next goes there. Nothing is deleted."""
+    from pi_daemon.cli.changes import Move, move
+
+    if (summarizer is not None or instructions is not None) and not summarize:
+        raise typer.BadParameter("--summarizer and --instructions are for --summarize.")
+    chosen = summarizer.value if summarizer is not None else None
+    wanted = Move(entry, before, summarize, chosen, instructions, label)
+    run(json, socket, sessions_dir, lambda where, output: move(where, output, session, wanted))
+
+
+@app.command(rich_help_panel=PANEL)
+def compact(
+    session: Session,
+    keep_recent_tokens: KeepRecent = None,
+    reserve_tokens: Reserve = None,
+    instructions: Instructions = None,
+    summary: Annotated[
+        Path | None, typer.Option("--summary", metavar="FILE", help="The summary itself; - reads it from stdin.")
+    ] = None,
+    summarizer: Annotated[
+        Summarizer | None, typer.Option(**choice(Summarizer), help="Who makes it; else the first that is there.")
+    ] = None,
+    retention: Annotated[
+        Policy, typer.Option(**choice(Policy), help="What to do where the summary lacks facts.")
+    ] = Policy.AMEND,
+    full: Annotated[bool, typer.Option("--full", help="Print the summary.")] = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Summarize the older part of what the model sees. The file only grows: nothing of it is lost."""
+    from pi_daemon.cli.compaction import Asked, compact
+
+    chosen = summarizer.value if summarizer is not None else None
+    asked = Asked(keep_recent_tokens, reserve_tokens, instructions, summary, chosen, retention.value)
+    run(json, socket, sessions_dir, lambda where, output: compact(where, output, session, asked, full=full))
 
 
 @app.command(rich_help_panel=PANEL)

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from pi_daemon.cli.typed.base import Json, Recover, Session, Sessions, SessionsDir, Socket, app, run
+from pi_daemon.cli.typed.base import (
+    Instructions,
+    Json,
+    KeepRecent,
+    Recover,
+    Reserve,
+    Session,
+    Sessions,
+    SessionsDir,
+    Socket,
+    app,
+    run,
+)
 from pi_daemon.cli.values import COUNT, Filter, Format, Pairing, choice
 
 PANEL = "Look"
@@ -83,6 +95,24 @@ def context(
         ),
         can_recover=True,
     )
+
+
+@app.command(rich_help_panel=PANEL)
+def plan(
+    session: Session,
+    keep_recent_tokens: KeepRecent = None,
+    reserve_tokens: Reserve = None,
+    instructions: Instructions = None,
+    full: Annotated[bool, typer.Option("--full", help="Also what a model would be asked, and all files.")] = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Show what `compact` would summarize and keep. Nothing is written."""
+    from pi_daemon.cli.compaction import Asked, plan
+
+    asked = Asked(keep_recent_tokens, reserve_tokens, instructions)
+    run(json, socket, sessions_dir, lambda where, output: plan(where, output, session, asked, full=full))
 
 
 @app.command(rich_help_panel=PANEL)
