@@ -47,7 +47,9 @@ def compacted(directory: Path, files: list[Path]) -> tuple[list[Path], int]:
                         assert refused.reason == "nothingToCompact", refused
                 entries = (await client.call("session/path", sessionId=session_id))["entryIds"]
                 middle = entries[len(entries) // 2]
-                await client.call("session/moveLeaf", sessionId=session_id, entryId=middle, summarize=True, label="back")
+                await client.call(
+                    "session/moveLeaf", sessionId=session_id, entryId=middle, summarize=True, label="back"
+                )
                 await client.call("session/append", sessionId=session_id, entries=[user("On another branch")])
                 context = await client.call("session/context", sessionId=session_id)
                 (directory / f"{file.name}.context").write_text(json.dumps(context["messages"]))
