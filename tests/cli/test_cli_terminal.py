@@ -256,8 +256,9 @@ def test_demo_for_machines(tmp_path: Path) -> None:
     shown = run(tmp_path, "demo", "--json", "--keep", TMPDIR=str(tmp_path))
     assert (shown.returncode, shown.stderr, shown.stdout.count("\n")) == (0, "", 1)
     found: Any = json.loads(shown.stdout)
-    assert found["lost"] == [] and len(found["acknowledged"]) == 16
+    assert found["lost"] == [] and len(found["acknowledged"]) == 17
     assert found["replayed"] == ["session/appended", "session/leafChanged"]
+    assert found["compaction"]["tokensAfter"] < found["compaction"]["tokensBefore"]
     assert found["daemons"][0] != found["daemons"][1]
     assert len(list(Path(found["directory"], "sessions").rglob("*.jsonl"))) == 2
     assert [one["method"] for one in found["notifications"]].count("resync") == 1

@@ -1,7 +1,8 @@
 """`pi-daemon demo`: the main job from end to end, with real processes, real files and no network.
 
 An editor holds a conversation with tool calls, a second client watches it. The editor labels, branches and forks; the
-daemon is killed with -9 and started again; both clients come back by themselves, and what was acknowledged is there.
+daemon is killed with -9 and started again; both clients come back by themselves, and what was acknowledged is there. In
+the end the context is compacted.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from pi_daemon_client import AsyncClient, types
 from pi_daemon_client.types import ContextResult, SubscribeSince
 
+from pi_daemon.cli import compaction as compaction_view
 from pi_daemon.cli import context as context_view
 from pi_daemon.cli import safe
 from pi_daemon.cli import tree as tree_view
@@ -25,6 +27,9 @@ from pi_daemon.cli.demo.scene import BY_PATTERN, MENDED, Scene
 from pi_daemon.cli.demo.watcher import Watcher
 from pi_daemon.cli.exits import Exit, Failure
 from pi_daemon.cli.output import Output, plural
+
+KEPT_TOKENS = 30
+"""Of the conversation, which is short, that the compaction leaves as they are."""
 
 
 async def demo(output: Output, *, keep: bool) -> None:
@@ -103,6 +108,7 @@ class Demo:
         fork = await self._fork(first)
         await self._crash(scene)
         await self._catch_up_late()
+        await self._compact()
         await self._settle(fork, keep)
 
     async def _conversation(self, scene: Scene) -> str:
@@ -178,6 +184,20 @@ class Demo:
         self._leaf = done["leafId"]
         await self.append(scene.say("assert slug('A,  b!') == 'a-b'"))
         self.result["daemons"] = [killed, self.daemon.pid]
+
+    async def _compact(self) -> None:
+        """By the embedded summarizer. The window is small, for the conversation is."""
+        self.step("The context is compacted: a summary stands for its beginning, and is asked what it kept")
+        before = await self.panel.context(self._session)
+        done = await self.editor.compact(self._session, keep_recent_tokens=KEPT_TOKENS, summarizer="extractive")
+        await self.watcher.until(done["revision"])
+        self.acknowledged.append(done["entryId"])
+        self._leaf = done["entryId"]
+        after = await self.panel.context(self._session)
+        if not self.output.as_json:
+            counts = len(before["messages"]), len(after["messages"])
+            compaction_view.draw_compaction(self.output, done, *counts, full=True)
+        self.result["compaction"] = done
 
     async def _catch_up_late(self) -> None:
         """A third client that was away since before the last change, in the life of this daemon."""

@@ -89,6 +89,10 @@ def gist(method: str, params: dict[str, Any]) -> str:
         return f"{_short(params['previousLeafId'])} -> {_short(params['leafId'])} ({params['cause']})"
     if method == "session/labelChanged":
         return f"{_short(params['targetId'])} is {params['label']!r}"
+    if method == "session/compaction":
+        return str(params["status"])
+    if method == "session/compacted":
+        return f"{params['tokensBefore']:,} -> {params['tokensAfter']:,} tokens"
     return repr(params["name"]) if method == "session/renamed" else ""
 
 

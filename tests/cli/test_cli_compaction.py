@@ -1,0 +1,98 @@
+"""`plan`, `compact` and `move`: what would be summarized, what was, and what the summary kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import ESCAPE, Commands, message, text, write_session
+
+pytestmark = pytest.mark.slow
+
+KEEP = ("--keep-recent-tokens", "200")
+
+
+def turns(count: int = 4) -> list[dict[str, Any]]:
+    """Each of some 260 tokens; files are read and changed, a command fails."""
+    made: list[dict[str, Any]] = []
+    for number in range(count):
+        above = made[-1]["id"] if made else None
+        user, answer, result, end = (f"{kind}{number}" for kind in "uare")
+        call = {"type": "toolCall", "id": f"c{number}", "name": "edit", "arguments": {"path": f"src/part{number}.py"}}
+        words = f"Request {number}, and never touch main. {ESCAPE if number == 0 else ''}" + "word " * 200
+        made += [
+            message(user, above, "user", words),
+            message(answer, user, "assistant", [text("I look."), call], provider="p", model="m"),
+            message(
+                result, answer, "toolResult", [text("ok")], toolCallId=f"c{number}", toolName="edit", isError=False
+            ),
+            message(end, result, "assistant", [text(f"Done {number}.")], provider="p", model="m"),
+        ]
+    return made
+
+
+def test_a_plan(commands: Commands) -> None:
+    file = write_session(commands.sessions, "aaaa-1", turns())
+    before = file.read_bytes()
+    printed = commands.run("plan", "aaaa-1", *KEEP)
+    assert "tokens: no window is known" in printed
+    assert "Summarized: " in printed and "Kept: about " in printed and "Summarizer: extractive" in printed
+    assert "    src/part0.py" in printed
+    assert "A model would be asked" not in printed
+    assert "A model would be asked" in commands.run("plan", "aaaa-1", *KEEP, "--full")
+    assert "\x1b" not in commands.run("plan", "aaaa-1", *KEEP, "--full")
+    found = commands.json("plan", "aaaa-1", *KEEP)
+    assert found["keepRecentTokens"] == 200 and found["summarizedEntryIds"][0] == "u0"
+    assert file.read_bytes() == before
+
+
+def test_nothing_to_compact(commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", turns(1))
+    for command in ("plan", "compact"):
+        commands.run(command, "aaaa-1", code=1)
+        assert "go on first, or ask for fewer recent tokens" in commands.errors
+        assert commands.json(command, "aaaa-1", code=1)["error"]["reason"] == "nothingToCompact"
+
+
+def test_a_compaction(commands: Commands) -> None:
+    file = write_session(commands.sessions, "aaaa-1", turns())
+    printed = commands.run("compact", "aaaa-1", *KEEP)
+    assert "(extractive)" in printed and "before" in printed and "after" in printed
+    assert "The summary had " in printed and "last request 1/1" in printed
+    assert "--full shows the summary." in printed
+    assert b'"type":"compaction"' in file.read_bytes().splitlines()[-1]
+    shown = commands.run("context", "aaaa-1")
+    assert "compacted by" in shown and "never touch main" in shown
+
+
+def test_a_summary_of_one_s_own_and_what_it_lacks(commands: Commands, tmp_path: Path) -> None:
+    write_session(commands.sessions, "aaaa-1", turns())
+    (tmp_path / "summary").write_text("We talked.")
+    summary = ("--summary", str(tmp_path / "summary"))
+    done = commands.run("compact", "aaaa-1", *KEEP, *summary, "--retention", "refuse", code=1)
+    assert "lacks too many of the facts" in commands.errors
+    done = commands.run("compact", "aaaa-1", *KEEP, *summary, "--full")
+    assert "(request)" in done and "It lacked these, and they were added" in done
+    assert "files modified: src/part0.py" in done and "We talked." in done and "\x1b" not in done
+    commands.run("compact", "aaaa-1", "--summary", str(tmp_path / "none"), code=1)
+    assert "can't be read" in commands.errors
+
+
+def test_moving(commands: Commands) -> None:
+    file = write_session(commands.sessions, "aaaa-1", turns())
+    before = file.read_bytes()
+    assert commands.run("move", "aaaa-1", "e1") == "The leaf is at e1.\n"
+    assert file.read_bytes() == before
+    assert commands.json("context", "aaaa-1")["leafId"] == "e1"
+    assert commands.run("move", "aaaa-1", "start") == "The leaf is before the first entry.\n"
+    printed = commands.run("move", "aaaa-1", "u2", "--before")
+    assert printed.startswith("The leaf is at e1.\nThe message before which it is:\nRequest 2")
+    commands.run("move", "aaaa-1", "e3")
+    printed = commands.run("move", "aaaa-1", "e1", "--summarize", "--label", "back")
+    assert "The branch that was left is summarized in" in printed
+    assert b'"label":"back"' in file.read_bytes().splitlines()[-1]
+    assert "Nothing was left behind" in commands.run("move", "aaaa-1", "leaf", "--summarize")
+    commands.run("move", "aaaa-1", "e1", "--summarizer", "extractive", code=2)
+    commands.run("move", "aaaa-1", "e1", "--summarize", "--summarizer", "model", code=1)
+    assert "No model is configured" in commands.errors
