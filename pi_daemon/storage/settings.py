@@ -49,15 +49,19 @@ class SettingsFiles:
         except (OSError, ValueError):
             self._known.pop(path, None)
             return PiSettings()
-        with open(descriptor, "rb") as file:
+        try:
             found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return PiSettings()
             stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
             known = self._known.get(path)
             if known is not None and known.stamp == stamp:
                 return known.settings
-            if not stat.S_ISREG(found.st_mode):
-                return PiSettings()
-            raw = file.read(MAX_BYTES + 1)
+            raw = b""
+            while len(raw) <= MAX_BYTES and (part := os.read(descriptor, MAX_BYTES + 1)):
+                raw += part
+        finally:
+            os.close(descriptor)
         if len(raw) > MAX_BYTES:
             raise InvalidSettings(
                 f"{path} has more than {MAX_BYTES} bytes: is it a settings file?", file=str(path), key=""
