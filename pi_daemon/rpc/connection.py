@@ -10,7 +10,9 @@ import asyncio
 import hmac
 import logging
 import secrets
+from collections import deque
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -29,6 +31,12 @@ from pi_daemon.session.errors import Overloaded, PiDaemonError, TooLarge, Unauth
 __all__ = ["Channel", "Client", "Connection", "Handler", "PeerError", "Service"]
 
 logger = logging.getLogger(__name__)
+
+CHECKED_AT_ONCE_BYTES = 256 * 1024
+"""Beyond it a message is checked in a thread, so that others go on meanwhile: 64 MB of it can take seconds."""
+
+_CHECKERS = ThreadPoolExecutor(2, thread_name_prefix="check")
+"""Of their own, so that nobody's large messages keep threads from files."""
 
 _NAME_CHARACTERS = 100
 """A client's name is shown beside what it changed."""
@@ -62,6 +70,9 @@ class Connection:
         self._ended = False
         self._closed = False
         self._paused = False
+        self._waiting: deque[bytes | tuple[Refused, bool]] = deque()
+        """What came while a large message is checked, which is the first of them."""
+        self._checking: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._handshake: asyncio.TimerHandle | None = None
         if channel.name != "stdio":  # an editor that started us may take its time
@@ -73,24 +84,19 @@ class Connection:
         """Take one message. Never raises for what the peer sent."""
         if self._closed or self._ended:
             return
-        try:
-            envelope = codec.decode(message)
-            if isinstance(envelope.method, UnsetType):
-                self._take_response(envelope)
-            elif isinstance(envelope.id, UnsetType):
-                self._take_notification(envelope.method, envelope.params)
-            else:
-                self._take_request(bytes(envelope.id), envelope.method, envelope.params)
-        except Refused as refused:
-            self._answer(codec.failure(refused.id, refused.error))
+        if self._waiting or len(message) > CHECKED_AT_ONCE_BYTES:
+            self._wait_for_check(message)
+        else:
+            self._take(_checked(message))
 
     def framing_failed(self, failure: Refused, fatal: bool) -> None:
         """Something came that is no message. `fatal`: where the next one begins can't be told."""
         if self._closed or self._ended:
             return
-        self._answer(codec.failure(failure.id, failure.error))
-        if fatal:
-            self.close()
+        if self._waiting:
+            self._wait_for_check((failure, fatal))
+        else:
+            self._take_failure(failure, fatal)
 
     def drained(self) -> None:
         """The channel has no backlog any more."""
@@ -101,14 +107,15 @@ class Connection:
     def ended(self) -> None:
         """The peer sends no more, but may still read: what it asked for is answered, then the connection closes."""
         self._ended = True
-        if not self._in_flight:
-            self.close()
+        self._close_when_done()
 
     def lost(self) -> None:
         """The peer is gone."""
         self._closed = True
         if self._handshake is not None:
             self._handshake.cancel()
+        if self._checking is not None:
+            self._checking.cancel()
         for call in self._in_flight.values():
             call.abandon()
         for answer in self._asked.values():
@@ -181,6 +188,53 @@ class Connection:
         )
 
     # Messages
+
+    def _wait_for_check(self, item: bytes | tuple[Refused, bool]) -> None:
+        self._waiting.append(item)
+        if len(self._waiting) == 1:
+            self._regulate()
+            self._checking = self._loop.create_task(self._check_waiting())
+
+    async def _check_waiting(self) -> None:
+        """Check what is large in a thread, and take it and what came behind it, in order."""
+        while self._waiting and not self._closed:
+            item = self._waiting[0]
+            if isinstance(item, tuple):
+                self._take_failure(*item)
+            elif len(item) > CHECKED_AT_ONCE_BYTES:
+                self._take(await self._loop.run_in_executor(_CHECKERS, _checked, item))
+            else:
+                self._take(_checked(item))
+            self._waiting.popleft()
+        self._waiting.clear()
+        if not self._closed:
+            self._regulate()
+            self._close_when_done()
+
+    def _close_when_done(self) -> None:
+        """Close where nothing more comes and all is answered."""
+        if self._ended and not self._in_flight and not self._waiting:
+            self.close()
+
+    def _take_failure(self, failure: Refused, fatal: bool) -> None:
+        self._answer(codec.failure(failure.id, failure.error))
+        if fatal:
+            self.close()
+
+    def _take(self, envelope: codec.Envelope | Refused) -> None:
+        if self._closed:
+            return
+        try:
+            if isinstance(envelope, Refused):
+                raise envelope
+            if isinstance(envelope.method, UnsetType):
+                self._take_response(envelope)
+            elif isinstance(envelope.id, UnsetType):
+                self._take_notification(envelope.method, envelope.params)
+            else:
+                self._take_request(bytes(envelope.id), envelope.method, envelope.params)
+        except Refused as refused:
+            self._answer(codec.failure(refused.id, refused.error))
 
     def _take_request(self, id: bytes, method: str, params: Raw | UnsetType) -> None:
         try:
@@ -261,8 +315,7 @@ class Connection:
         if not self._closed:
             call.end_progress()
             self._answer(answer, call)
-            if self._ended and not self._in_flight:
-                self.close()
+            self._close_when_done()
         call.log(getattr(params, "session_id", None) or None, error.data["reason"] if error else None)
 
     def _take_notification(self, method: str, raw: Raw | UnsetType) -> None:
@@ -297,14 +350,24 @@ class Connection:
         self._regulate()
 
     def _regulate(self) -> None:
-        """Stop reading from a client that doesn't read its answers, until half of them are gone."""
-        backlog = self._outbox.answer_backlog
-        if not self._paused and backlog > self.limits.answers_backlog_bytes:
-            self._paused = True
-            self._channel.pause()
-        elif self._paused and backlog <= self.limits.answers_backlog_bytes // 2:
-            self._paused = False
-            self._channel.resume()
+        """Stop reading from a client that doesn't read its answers, until half of them are gone, and from one whose
+        last message is being checked."""
+        limit = self.limits.answers_backlog_bytes // (2 if self._paused else 1)
+        wanted = bool(self._waiting) or self._outbox.answer_backlog > limit
+        if wanted != self._paused:
+            self._paused = wanted
+            if wanted:
+                self._channel.pause()
+            else:
+                self._channel.resume()
+
+
+def _checked(message: bytes) -> codec.Envelope | Refused:
+    """Given back instead of raised: there may be nobody any more who waits for it."""
+    try:
+        return codec.decode(message)
+    except Refused as refused:
+        return refused
 
 
 def _mismatch(version: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pi_daemon.session import outside
 from pi_daemon.session.rawjson import (
     MAX_VALUES,
     BadJson,
+    check,
     compact,
     dumps,
     elements,
@@ -123,6 +126,65 @@ def test_very_deep_is_no_crash(depth: int, closed: bool) -> None:
             read(data)
     with pytest.raises(BadJson):
         members(b'{"a":' * depth)
+
+
+class Watched(bytes):
+    """Knows how far it was looked at; what takes all of it at once fails. `seen` is counted in bytes from the start."""
+
+    seen = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        Watched.seen = max(Watched.seen, key.stop if isinstance(key, slice) else key + 1)
+        return found
+
+    def _whole(self, *_: Any) -> Any:
+        raise AssertionError("all of it was looked at")
+
+    replace = translate = split = count = find = isascii = decode = _whole
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"\\\\":"\\"[[","a":', b'{"":[', b'["[{",'])
+def test_too_deep_is_known_from_the_beginning(opening: bytes) -> None:
+    """However much follows, no more than the first brackets are looked at."""
+    Watched.seen = 0
+    with pytest.raises(BadJson) as refused:
+        check(Watched(opening * 1_000_000))
+    assert refused.value.kind == "tooDeep" and Watched.seen < 200_000
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"[", b"]", b"[]", b'{"[":', b"}", b"[" * 30, b"]" * 30, b'"\\\\\\"[",', b'"]]",']),
+        max_size=30,
+    ),
+    st.integers(1, 9),
+    st.integers(0, 90),
+)
+@settings(max_examples=400, deadline=None)
+def test_depth_does_not_depend_on_how_it_is_cut(parts: list[bytes], size: int, limit: int) -> None:
+    data = b"".join(parts)
+    depth = deepest = 0
+    for sign in re.sub(rb'"(\\.|[^"\\])*"', b"", data):
+        depth += (sign in b"[{") - (sign in b"]}")
+        deepest = max(deepest, depth)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outside, "_PIECE", size)
+        assert outside.deeper_than(data, limit) is (deepest > limit)
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"1", b"1e999", b"1e308", b'"1e999\\\\"', b"9" * 310, b"-0.%s" % (b"1" * 400), b"1e-999"])
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_numbers_do_not_depend_on_how_they_are_cut(values: list[bytes]) -> None:
+    expected = any(value in (b"1e999", b"9" * 310) for value in values)
+    with pytest.MonkeyPatch.context() as patch:
+        for size in (1, 7, 64 * 1024):
+            patch.setattr(outside, "_PIECE", size)
+            assert outside.infinite(b"[" + b",".join(values) + b"]") is expected
 
 
 MANY = MAX_VALUES // 2
@@ -240,8 +302,18 @@ def test_integers_keep_their_digits() -> None:
 
 def test_numbers_that_are_not_finite() -> None:
     infinite = [b"1e999", b"-1E+0999", b"9" * 310, b"9" * 300 + b"e10", b"9" * 308 + b".5e1", b"9" * 5_000]
-    finite = [b"1e308", b"0e999", b"1e-999", b"9" * 308, b"9" * 400 + b"e-200", b"9" * 300 + b"e5", b"1e08"]
-    for after in (b"", b"," + SURROGATE):
+    finite = [
+        b"0." + b"1" * 400,
+        b"-0.5e-" + b"9" * 400,
+        b"1e308",
+        b"0e999",
+        b"1e-999",
+        b"9" * 308,
+        b"9" * 400 + b"e-200",
+        b"9" * 300 + b"e5",
+        b"1e08",
+    ]
+    for after in (b"", b"," + SURROGATE, b',"a","b"' * 4000):
         for raw in infinite:
             with pytest.raises(BadJson) as refused:
                 compact(b"[%s%s]" % (raw, after))
