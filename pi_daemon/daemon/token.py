@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -25,6 +26,9 @@ def token(state: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return _make(path)
+    except OSError as error:
+        words = "is a symbolic link" if error.errno == errno.ELOOP else f"can't be read: {error.strerror}"
+        raise UnsafeDirectory(f"{path} {words}: delete it, a new one will be made.") from error
     with open(descriptor, encoding="ascii") as file:
         found = os.fstat(descriptor)
         if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:

@@ -34,7 +34,7 @@ async def fork(
     await source.flush()
     environment = hub.environment
     header = Header(
-        id=session_id or environment.session_id(),
+        id=environment.session_id() if session_id is None else session_id,
         timestamp=environment.timestamp(),
         cwd=cwd or source.header.cwd,
         parent_session=source.path,
