@@ -82,7 +82,7 @@ def decode(message: bytes) -> Envelope:
     """The envelope of a message that is valid JSON throughout.
 
     Raises Refused: parseError, invalidRequest (a batch, a wrong member), invalidParams (a number that isn't finite),
-    tooLarge (too deep).
+    tooLarge (too deep; too many values beside a lone surrogate).
     """
     try:
         rawjson.check(message)
@@ -178,7 +178,12 @@ def _refusal(bad: rawjson.BadJson, message: bytes) -> Refused:
 
 
 def _decode_slowly(message: bytes) -> Envelope:
-    """For a message with a lone surrogate, or whose envelope is wrong."""
+    """For a message with a lone surrogate, or whose envelope is wrong.
+
+    Values are built here and in `lenient`, on the loop: of as many as a message has room for, for many seconds."""
+    if rawjson.too_many(message):
+        words = f"A message with a lone surrogate holds at most {rawjson.MAX_VALUES} JSON values."
+        raise Refused("tooLarge", words, id=_either_id(message), limit="entryValues", values=rawjson.MAX_VALUES)
     try:
         members = rawjson.members(message)
     except rawjson.BadJson:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import re
 from codecs import utf_8_decode
-from collections.abc import Iterable
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, Literal, NoReturn
 
 import msgspec
 import orjson
@@ -65,20 +64,6 @@ def _openings(text: bytes) -> int:
 def many_brackets(data: bytes) -> bool:
     """Whether `data` opens more than `MAX_DEPTH` brackets, those in strings included."""
     return outside.more_than(data, b"{[", MAX_DEPTH)
-
-
-def _depth_passes(value: Any) -> bool:
-    """By levels, so that only containers cost anything."""
-    level: list[Any] = [[value]]
-    for _ in range(MAX_DEPTH + 1):
-        level = [child for box in level for child in _children(box) if isinstance(child, dict | list)]
-        if not level:
-            return False
-    return True
-
-
-def _children(box: Any) -> Iterable[Any]:
-    return cast(Iterable[Any], box.values() if isinstance(box, dict) else box)
 
 
 def _deep() -> BadJson:
@@ -137,7 +122,7 @@ def loads(data: bytes) -> Any:
         value = _decode(data)
     except (msgspec.DecodeError, RecursionError):
         return _parse(_text(data))
-    if many_brackets(data) and _depth_passes(value):
+    if too_deep(data):  # asked of the bytes: of two members with one name, the value has one
         raise _deep()
     return value
 
@@ -187,20 +172,15 @@ def check(data: bytes) -> None:
     Nothing is built of what is large: that takes ten times as long where it is large in values. Depth is looked at
     before anything else is, so that what is too deep costs no more than its beginning.
     """
-    small = len(data) <= _SMALL
-    if not small and too_deep(data):
+    if too_deep(data):
         raise _deep()
-    if small or (_is_sparse(data) and not _may_be_many(data)):
+    if len(data) <= _SMALL or (_is_sparse(data) and not _may_be_many(data)):
         try:
-            value = orjson.loads(data)
+            orjson.loads(data)
         except ValueError:
             pass
         else:
-            if small and many_brackets(data) and _depth_passes(value):
-                raise _deep()
             return
-    if small and too_deep(data):
-        raise _deep()
     if not is_utf8(data):
         raise _not_utf8()
     try:

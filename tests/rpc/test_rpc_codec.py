@@ -15,6 +15,7 @@ from pi_daemon.rpc.errors import Refused
 from pi_daemon.rpc.types.base import Wire
 from pi_daemon.rpc.types.entries import AppendParams, EditContextParams
 from pi_daemon.session import errors as session_errors
+from pi_daemon.session import rawjson
 from pi_daemon.session.errors import InvalidParams, PiDaemonError
 
 
@@ -118,6 +119,13 @@ def test_the_id_of_a_large_refused_message_is_found_before_and_after_its_paramet
 @pytest.mark.timeout(10)
 def test_a_large_refused_message_is_not_looked_through_for_its_id() -> None:
     assert refusal(b"[" * 16_000_000) == (1018, "tooLarge", b"null")
+
+
+def test_very_many_values_beside_a_lone_surrogate_are_refused() -> None:
+    """They would be built one by one, which holds up everybody."""
+    many = b'{"jsonrpc":"2.0","id":"me","method":"x","params":[%b' + b"1," * rawjson.MAX_VALUES + b"1]}"
+    assert codec.decode(many % b'"x",').method == "x"
+    assert refusal(many % rb'"\ud83d",') == (1018, "tooLarge", b'"me"')
 
 
 def test_brackets_in_strings_are_not_depth() -> None:

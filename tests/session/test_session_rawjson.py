@@ -117,6 +117,13 @@ def test_depth(opening: bytes, closing: bytes, inside: bytes) -> None:
         assert refused.value.kind == "tooDeep"
 
 
+@pytest.mark.parametrize("read", [loads, check, compact])
+def test_depth_that_a_second_member_of_the_name_hides(read: Any) -> None:
+    with pytest.raises(BadJson) as refused:
+        read(b'{"a":' + b"[" * 500 + b"]" * 500 + b',"a":null}')
+    assert refused.value.kind == "tooDeep"
+
+
 @pytest.mark.parametrize("depth", [5_000, 1_000_000])
 @pytest.mark.parametrize("closed", [True, False])
 def test_very_deep_is_no_crash(depth: int, closed: bool) -> None:
