@@ -41,7 +41,7 @@ class WatchfilesHints:
         self._woken = woken
         try:
             self._source: RustNotify = RustNotify(sorted(folders), False, False, 0, False, True)
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, UnicodeError) as error:
             raise HintsFailed(str(error)) from error
 
     def wait(self, seconds: float) -> Collection[str]:

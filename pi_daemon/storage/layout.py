@@ -71,16 +71,18 @@ class Layout(Struct, frozen=True):
 
     def places(self, files: Files) -> tuple[list[Path], list[Path]]:
         """The roots, and the real directories in which session files lie: the sessions directory and each one directly
-        below it. The sessions directory comes first in both."""
+        below it. The sessions directory comes first in both. Folders whose paths aren't UTF-8 are left out, as what is
+        in them can't be told to a client."""
         base = Path(os.path.realpath(self.sessions_dir))
         roots, folders = [base], [base]
         for entry in _entries(files, base):
-            if _is_dir(entry):
+            if not _is_dir(entry):
+                continue
+            real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+            if is_utf8(real):
+                folders.append(Path(real))
                 if entry.is_symlink():
-                    roots.append(Path(os.path.realpath(entry.path)))
-                    folders.append(roots[-1])
-                else:
-                    folders.append(Path(entry.path))
+                    roots.append(folders[-1])
         return list(dict.fromkeys(roots)), list(dict.fromkeys(folders))
 
     def session_files(self, files: Files) -> Iterator[str]:

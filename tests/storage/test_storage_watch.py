@@ -333,6 +333,46 @@ async def test_a_name_that_is_not_utf8_ends_no_watching(place: Place) -> None:
     assert heard.changes == []
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["folder", "link"])
+async def test_a_folder_whose_name_is_not_utf8_ends_no_watching(place: Place, kind: str) -> None:
+    heard = Heard()
+    path = place.put([HEADER], "s.jsonl")
+    odd = Path(os.fsdecode(os.fsencode(place.base) + b"/odd\xff"))
+    odd.mkdir()
+    (odd / "s.jsonl").write_bytes(HEADER)
+    target = Path(os.fsdecode(os.fsencode(place.sessions) + b"/--odd\xff--"))
+    async with watching(place, heard) as watcher:
+        for again in range(2):
+            if kind == "folder":
+                target.mkdir()
+                (target / "s.jsonl").write_bytes(HEADER)
+            else:
+                (place.sessions / "odd").symlink_to(odd)
+            await watcher.swept()
+            add(path, A + b"\n")
+            await heard.until("grown", "s.jsonl")
+            if not again:
+                shutil.rmtree(target) if kind == "folder" else (place.sessions / "odd").unlink()
+                await watcher.swept()
+    async with watching(place, heard):
+        add(path, A + b"\n")
+        await heard.until("grown", "s.jsonl")
+    assert heard.changes == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(20)
+async def test_a_sessions_directory_whose_name_is_not_utf8_ends_no_watching(tmp_path: Path) -> None:
+    """There are no hints for it, and no path in it could be told."""
+    place, heard = Place(Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff"))), Heard()
+    place.put([HEADER], "s.jsonl")
+    async with watching(place, heard) as watcher:
+        await watcher.swept()
+    assert heard.changes == []
+
+
 class NoHints:
     """Hints that never come, or break as often as they are told to."""
 
