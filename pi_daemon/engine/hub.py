@@ -177,6 +177,8 @@ class Hub:
             session = self._open.get(loaded.ref.location)
             if session is None:
                 session = self._start(loaded, log, persist=persist, options=options)
+                if log.persisted:
+                    self._rest(session)  # who asked may not come for it
                 await self._settings(session)
                 return session
             await log.close()

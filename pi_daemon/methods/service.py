@@ -111,9 +111,16 @@ class DaemonService:
         self.shared.presence()
         fields = {"clientId": client_id, "clients": len(self.shared.connections)}
         log.info("client went", extra={"fields": fields})
-        task = asyncio.get_running_loop().create_task(self.shared.hub.leave(client_id))
+        task = asyncio.get_running_loop().create_task(self._leave(connection))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
+
+    async def _leave(self, connection: Connection) -> None:
+        """Again when its last request has ended: one that could not be stopped half-way may have come to a session."""
+        hub, client_id = self.shared.hub, connection.client.client_id
+        await hub.leave(client_id)
+        await connection.settled()
+        await hub.leave(client_id)
 
     async def settled(self) -> None:
         """Until what the clients that left had open is seen to."""
