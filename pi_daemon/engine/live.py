@@ -231,10 +231,23 @@ class LiveSession:
             except PiDaemonError as error:
                 await self._refuse(accepted, error)
                 return
-        elif self._leaves is not None and self.log.persisted and staging.leaf_id != self.leaf_id:
+        elif any(operation.repeats for operation in accepted) and self.options.durability == "synced":
+            try:
+                await self.log.sync()
+            except PiDaemonError as error:
+                await self._refuse(accepted, error, unsynced=True)
+                return
+        await self._remember_leaf(staging, written)
+        await self._commit(accepted, staging, written)
+
+    async def _remember_leaf(self, staging: Staging, written: Written | None) -> None:
+        """Where it will be another than the file says: it was moved, after the last entry that was written."""
+        if self._leaves is None or not self.log.persisted:
+            return
+        last = staging.entries[-1].head.id if staging.entries else self.tree.last_id
+        if staging.leaf_id != (last if written is not None else self.leaf_id):
             with contextlib.suppress(PiDaemonError):
                 await self._leaves.remember(self.log.ref.location, staging.leaf_id, self.log.size)
-        await self._commit(accepted, staging, written)
 
     async def _run_with_lease(self, accepted: Sequence[Operation]) -> None:
         """Take the writer lease, then begin anew: who held it may have written what these operations depend on."""
@@ -254,14 +267,16 @@ class LiveSession:
         synced = self.options.durability == "synced"
         return await self.log.append([entry.line for entry in entries], synced=synced, persist=persist)
 
-    async def _refuse(self, accepted: Sequence[Operation], error: PiDaemonError) -> None:
-        """A write failed: nothing of the batch counts. What wanted no write is tried again on its own."""
+    async def _refuse(self, accepted: Sequence[Operation], error: PiDaemonError, *, unsynced: bool = False) -> None:
+        """A write failed, or what was written before could not be synced: nothing of the batch counts. What wanted
+        neither is tried again on its own."""
         if isinstance(error, SessionFailed) and self.failed is None:
             self.failed = error
             self._publish([Failed(error.reason, error.data.get("errno"))], None)
         retry = []
         for operation in accepted:
-            if operation.first == operation.last and not operation.flushes and not operation.takes:
+            wanted = operation.flushes or operation.takes or (operation.repeats and unsynced)
+            if operation.first == operation.last and not wanted:
                 operation.entries.clear()
                 retry.append(operation)
             else:

@@ -44,12 +44,14 @@ class Outcome(Struct):
 
 class Operation:
     """`cause` is what notifications say moved the leaf. `first`, `last`: which staged entries are its own.
-    Even where nothing is staged, `moves` sets the leaf, `takes` wants the writer lease, `flushes` has storage write."""
+    Even where nothing is staged, `moves` sets the leaf, `takes` wants the writer lease, `flushes` has storage write,
+    `repeats` answers for what was written before."""
 
     cause: Cause = "append"
     flushes = False
     moves = False
     takes = False
+    repeats = False
 
     def __init__(self, origin: Origin | None) -> None:
         self.origin = origin
@@ -86,6 +88,7 @@ class Append(Operation):
         repeated = await self._repeated(staging, session)
         drafts = self.drafts[len(repeated) :]
         self.entries.extend(repeated)
+        self.repeats = bool(repeated)
         if not drafts:
             return
         if repeated:

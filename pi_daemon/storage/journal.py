@@ -130,6 +130,9 @@ class FileLog:
                 return written
         return await in_thread(self._append, lines, synced)
 
+    async def sync(self) -> None:
+        await in_thread(self._sync_all)
+
     async def look(self) -> Foreign:
         if self._writing.acquire(blocking=False):
             try:
@@ -255,6 +258,14 @@ class FileLog:
             with contextlib.suppress(OSError):
                 self._files.ftruncate(file.fd, file.tail.size)
         return refusal(OSError(errno.ENOSPC, ""), f"write all of a batch to {self._path.name}")
+
+    def _sync_all(self) -> None:
+        with self._writing:
+            self._refuse()
+            if self._unwritten is None:
+                file = self._opened()
+                file.stat()
+                self._sync(file)
 
     def _sync(self, file: Follower) -> None:
         """Raises SessionFailed, and makes every later append do so: the system reports a failed write-back once,

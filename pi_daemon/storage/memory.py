@@ -59,6 +59,8 @@ class MemoryLog:
         self._session.kept.add(lines)
         return Written([IN_MEMORY] * len(lines), "memory")
 
+    async def sync(self) -> None: ...
+
     @property
     def size(self) -> int:
         return 0

@@ -160,6 +160,10 @@ class SessionLog(Protocol):
         ReadOnly, WriterBusy, SessionExists where the file appeared meanwhile.
         """
 
+    async def sync(self) -> None:
+        """Make everything durable that the file holds, whoever wrote it; nothing where there is no file. Raises
+        StorageFailed, SessionFailed as `append` does."""
+
     @property
     def held(self) -> bool:
         """Whether this log holds the writer lease of a session that is written."""

@@ -24,6 +24,7 @@ from pi_daemon.storage.files import FileRepository
 from pi_daemon.storage.layout import Layout
 from pi_daemon.storage.leaves import Leaves
 from pi_daemon.storage.memory import MemoryRepository
+from pi_daemon.storage.system import Files
 
 
 def environment() -> Environment:
@@ -81,8 +82,8 @@ class World:
         self.environment = environment()
 
     @asynccontextmanager
-    async def hub(self, durability: str = "written") -> AsyncIterator[Hub]:
-        files = FileRepository(Layout(self.sessions, flat=True), self.path / "state")
+    async def hub(self, durability: str = "written", system: Files | None = None) -> AsyncIterator[Hub]:
+        files = FileRepository(Layout(self.sessions, flat=True), self.path / "state", files=system)
         defaults = SessionOptions(durability=durability)  # type: ignore[arg-type]
         hub = Hub(files, MemoryRepository(), self.environment, defaults, Leaves(self.path / "state" / "leaves"))
         try:

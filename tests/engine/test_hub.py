@@ -347,6 +347,25 @@ def test_a_moved_leaf_survives_a_restart(world: World) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("persist", ["immediate", "firstAssistant"])
+def test_a_leaf_that_was_moved_with_the_last_write_survives_a_restart(world: World, persist: str) -> None:
+    """In one batch with an append, or before what was kept in memory is written."""
+
+    async def main() -> None:
+        async with world.hub("synced") as hub:
+            made = await hub.create(world.header(), persist=persist)
+            await append(made, user(id="u0"))
+            work = [append(made, user(id="u1")), append(made, user(id="u2")), made.perform(MoveLeaf(ALICE, "u1"))]
+            await asyncio.gather(*work)
+            await made.flush()
+            assert made.leaf_id == "u1"
+        async with world.hub() as hub:
+            again = await hub.open(await hub.find(made.session_id))
+            assert again.leaf_id == "u1"
+
+    asyncio.run(main())
+
+
 def test_what_a_rewrite_loses_is_told_and_kept(world: World) -> None:
     async def main() -> None:
         async with world.hub() as hub:
