@@ -39,7 +39,7 @@ from pi_daemon.storage.publish import Chunks, drop, publish
 from pi_daemon.storage.reading import corrupted, finding, header_of, open_file, scanned
 from pi_daemon.storage.reserve import Reservation, reserve
 from pi_daemon.storage.rewrite import Migration, gathered, header_line, line_at, migration_pieces, rewritten, without
-from pi_daemon.storage.scan import BYTE_ORDER_MARK, Scan, scan
+from pi_daemon.storage.scan import BYTE_ORDER_MARK, Scan, only_grew, scan
 from pi_daemon.storage.system import APPEND, Files, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
 from pi_daemon.storage.trash import move_to_trash
@@ -157,6 +157,8 @@ class FileRepository:
                 yield from gathered(rewritten(self._files, fd, pieces, found.tail.end, []))
                 if not ends:
                     yield b"\n"
+                if not only_grew(self._files, fd, found.state, found.tail.end, found.tail.mark):
+                    raise OSError(errno.ESTALE, "another process rewrote the source meanwhile")
 
             return self._publish(header, content)
 

@@ -362,7 +362,6 @@ class FileLog:
             if self._unwritten is not None:
                 return from_starts([kept.lines[kept.index(head)] for head in heads], starts)
             file = self._opened()
-            file.check()
             if kept.heads:
                 heads = [head if head.offset >= 0 else kept.heads[kept.index(head)] for head in heads]
             whole = self._migration is not None
@@ -375,7 +374,9 @@ class FileLog:
                     lengths = [head.length - start - 1 if start else head.length for head, start in pairs]
                 lines = read_ranges(self._files, file.fd, offsets, lengths)
             except OSError as error:
+                file.check()
                 raise refusal(error, f"read {self._path.name}") from error
+            file.check()  # after the reading: before it, somebody could still rewrite the file in between
             if self._migration is not None:
                 version = self._migration.version
                 try:

@@ -7,6 +7,7 @@ opened depends on whether entries lost their ancestors with it.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 
@@ -23,6 +24,9 @@ of a long one the time at its end."""
 
 HEADER_WITHIN = 20
 """Parsed lines in which a header must be found. pi wants it first; tools beside it have put records before it."""
+
+SCANS = 3
+"""Of a file that another process rewrites meanwhile."""
 
 LISTED_IDS = 100
 """Entries that a damage names at most, of those that lost an ancestor."""
@@ -198,11 +202,28 @@ class Scan(Struct):
         return self.header is not None and self.header.version < 3 and self.read_only is None
 
 
+def only_grew(files: Files, fd: int, state: os.stat_result, end: int, mark: bytes) -> bool:
+    """Whether what lay before `end` when the file had that `state` lies there yet; `mark` are the bytes before it.
+    Raises OSError."""
+    now = files.fstat(fd)
+    if (now.st_size, now.st_mtime_ns) == (state.st_size, state.st_mtime_ns):
+        return True
+    return now.st_size >= end and mark_before(files, fd, end) == mark
+
+
 def scan(files: Files, fd: int) -> Scan:
-    """Read the file behind `fd` once. Raises OSError."""
-    reader = Reader()
-    state = files.fstat(fd)
-    found, tail = reader.read_on(files, fd, Tail(), state)
+    """Read the file behind `fd`; anew, where it is rewritten meanwhile. Raises OSError, EBUSY where that has no end."""
+    for _ in range(SCANS):
+        state = files.fstat(fd)
+        mark = mark_before(files, fd, state.st_size)
+        reader = Reader()
+        found, tail = reader.read_on(files, fd, Tail(), state)
+        if only_grew(files, fd, state, state.st_size, mark):
+            return _judged(reader, found, tail, state)
+    raise OSError(errno.EBUSY, "another process rewrites it again and again")
+
+
+def _judged(reader: Reader, found: Found, tail: Tail, state: os.stat_result) -> Scan:
     header = None if reader.hopeless else reader.header
     refused = read_only = None
     lost = 0
