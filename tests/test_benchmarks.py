@@ -29,6 +29,9 @@ def test_every_benchmark_gives_its_rows(tmp_path: Path) -> None:
         "a large message in",
         "session/list",
         "notification after an append",
+        "idle daemon",
+        "notification after a stranger's append",
+        "sessions opened and closed",
         "connect",
         "serve",
     }

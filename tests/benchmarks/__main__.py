@@ -13,7 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from tests.benchmarks import appending, connecting, intake, listing, notifying, opening, reading
+from tests.benchmarks import (
+    appending,
+    connecting,
+    intake,
+    listing,
+    notifying,
+    opening,
+    passing,
+    reading,
+    torn,
+    watching,
+)
 from tests.benchmarks.fixtures import Fixtures
 from tests.benchmarks.processes import REPOSITORY, Pi, Workshop
 from tests.benchmarks.run import FULL, QUICK, Benchmark, Run
@@ -22,6 +33,7 @@ from tests.benchmarks.wire import PeerError
 
 BENCHMARKS: dict[str, Benchmark] = {
     "open": opening.run,
+    "torn": torn.run,
     "append": appending.latency,
     "synced": appending.synced,
     "context": reading.context,
@@ -30,6 +42,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "message": intake.run,
     "list": listing.run,
     "notify": notifying.run,
+    "watch": watching.run,
+    "passing": passing.run,
     "connect": connecting.run,
 }
 

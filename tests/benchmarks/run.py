@@ -14,7 +14,8 @@ from tests.benchmarks.table import Row
 
 
 class Size(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is measured. Counts are entries, sizes bytes; `appends` are requests a round."""
+    """How much is measured. Counts are entries, sizes bytes; `appends` are requests a round.
+    `foreign` are lines of a stranger, `opened` sessions that are opened one after the other."""
 
     rounds: int
     small: int
@@ -29,6 +30,9 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     message_bytes: int
     files: int
     files_bytes: int
+    idle_seconds: float
+    foreign: int
+    opened: int
 
 
 FULL = Size(
@@ -45,6 +49,9 @@ FULL = Size(
     message_bytes=2_400_000,
     files=3_000,
     files_bytes=1_000_000_000,
+    idle_seconds=60,
+    foreign=200,
+    opened=2_000,
 )
 QUICK = Size(
     rounds=1,
@@ -60,6 +67,9 @@ QUICK = Size(
     message_bytes=100_000,
     files=30,
     files_bytes=1_000_000,
+    idle_seconds=1,
+    foreign=5,
+    opened=20,
 )
 
 

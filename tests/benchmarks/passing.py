@@ -1,0 +1,44 @@
+"""Memory of a daemon whose one client opens many sessions, one after the other, and closes each."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tests.benchmarks.run import Run
+from tests.benchmarks.table import Row
+
+RATIO = 1.05
+"""Of what the daemon has when all were open once, to what it has after the first tenth: flat, but for some noise."""
+
+FILE_BYTES = 100_000
+
+
+def run(run: Run) -> list[Row]:
+    folder = run.workshop.folder()
+    sessions = folder / "sessions"
+    run.fixtures.directory(sessions, run.size.opened, run.size.opened * FILE_BYTES)
+    with run.workshop.daemon(sessions) as daemon:
+        client = daemon.client()
+        resident: list[int] = []
+        for file in sorted(sessions.rglob("*.jsonl")):
+            session_id = client.call("session/open", {"path": str(file)})["sessionId"]
+            client.request("session/context", {"sessionId": session_id})
+            client.call("session/close", {"sessionId": session_id})
+            resident.append(daemon.memory())
+        left = len(client.call("daemon/status", {})["sessions"])
+        descriptors = len(list(Path(f"/proc/{daemon.process.pid}/fd").iterdir()))
+    shutil.rmtree(folder)
+    warm = max(1, len(resident) // 10)
+    return [
+        Row(
+            what="sessions opened and closed, one by one: memory",
+            on=f"{len(resident):,} files of {FILE_BYTES / 1e6:.1g} MB on average",
+            unit="MB",
+            ours=resident[-1] / 1e6,
+            theirs=resident[warm - 1] / 1e6,
+            against=f"after the first {warm:,}",
+            limit=RATIO,
+            note=f"highest {max(resident) / 1e6:.1f} MB; {left} still loaded, {descriptors} descriptors",
+        )
+    ]
