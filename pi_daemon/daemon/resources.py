@@ -16,6 +16,7 @@ DESCRIPTORS = 8192
 
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
 
 
 def settle() -> None:
@@ -30,5 +31,8 @@ def settle() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return  # another C library
+    # One heap: with one for each of the threads that work on files, what one of them has freed the others don't get,
+    # and the process grows by some MB while sessions come and go. They take turns at the interpreter's lock anyway.
+    mallopt(_M_ARENA_MAX, 1)
     mallopt(_M_MMAP_THRESHOLD, KEPT_BYTES)
     mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
