@@ -32,7 +32,7 @@ from pi_daemon.engine.events import (
 from pi_daemon.engine.history import History
 from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.meter import Meter
-from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome, TakeWriter
+from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome, ReleaseWriter, TakeWriter
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.persistence import Persistence
 from pi_daemon.engine.snapshot import TreeSnapshot
@@ -167,13 +167,10 @@ class LiveSession:
         await self.perform(TakeWriter(origin))
 
     async def release_writer(self) -> bool:
-        """Let others write, after what is queued; False where there was nothing to let go."""
-        await self.settled()
-        if not self.log.held:
-            return False
-        self._lease_named = False
-        await self.log.release()
-        return True
+        """Let others write, after what is queued; False where there was nothing to let go. Raises StorageFailed."""
+        self._enqueue(release := ReleaseWriter(None))
+        await release.done
+        return release.released
 
     async def flush(self) -> None:
         """Write a session that isn't written yet, if it holds a user message and may be written at all."""
@@ -210,7 +207,7 @@ class LiveSession:
             mark = staging.mark()
             operation.first = len(staging.entries)
             try:
-                if self.failed is not None and not isinstance(operation, Look):
+                if self.failed is not None and not isinstance(operation, (Look, ReleaseWriter)):
                     raise self.failed
                 await operation.stage(staging, self)
             except PiDaemonError as error:
@@ -239,6 +236,9 @@ class LiveSession:
                 return
         await self._remember_leaf(staging, written)
         await self._commit(accepted, staging, written)
+        for operation in accepted:
+            if isinstance(operation, ReleaseWriter):
+                await self._release(operation)
 
     async def _remember_leaf(self, staging: Staging, written: Written | None) -> None:
         """Where it will be another than the file says: it was moved, after the last entry that was written."""
@@ -253,7 +253,8 @@ class LiveSession:
         """Take the writer lease, then begin anew: who held it may have written what these operations depend on."""
         origin = next((operation.origin for operation in accepted if operation.origin is not None), None)
         try:
-            await self.log.take(origin.name if origin is not None else None)
+            asked = any(operation.takes for operation in accepted)
+            await self.log.take(origin.name if origin is not None else None, asked=asked)
         except PiDaemonError as error:
             await self._refuse(accepted, error)
             return
@@ -261,6 +262,16 @@ class LiveSession:
         for operation in accepted:
             operation.entries.clear()
         await self._run(accepted, leased=True)
+
+    async def _release(self, operation: ReleaseWriter) -> None:
+        try:
+            if self.log.held:
+                await self.log.release()
+                operation.released = True
+                self._lease_named = False
+        except PiDaemonError as error:
+            operation.fail(error)
+        operation.finish(Outcome([], self.leaf_id, self.leaf_id, self.revision))
 
     async def _append(self, entries: Sequence[Staged]) -> Written:
         persist = self.log.persisted or self.persistence.due(entries)
@@ -298,9 +309,9 @@ class LiveSession:
             staged = staging.entries[operation.first : operation.last]
             previous = self.leaf_id
             self._commit_one(operation, staged, staging.tokens_after)
-            if not operation.done.done():
+            if not isinstance(operation, ReleaseWriter):
                 raced_it = raced and bool(staged)
-                operation.done.set_result(
+                operation.finish(
                     Outcome(operation.entries, self.leaf_id, previous, self.revision, durability, raced_it)
                 )
 

@@ -64,6 +64,10 @@ class Operation:
         """Raises what the request is refused with; whatever it staged is then taken back."""
         raise NotImplementedError
 
+    def finish(self, outcome: Outcome) -> None:
+        if not self.done.done():
+            self.done.set_result(outcome)
+
     def fail(self, error: Exception) -> None:
         if not self.done.done():
             self.done.set_exception(error)
@@ -271,6 +275,16 @@ class TakeWriter(Operation):
     """Appends nothing; takes the writer lease."""
 
     takes = True
+
+    async def stage(self, staging: Staging, session: LiveSession) -> None:
+        return
+
+
+class ReleaseWriter(Operation):
+    """Appends nothing; lets go of the writer lease once its batch is written, whether more is queued or not.
+    `released`: there was one to let go."""
+
+    released = False
 
     async def stage(self, staging: Staging, session: LiveSession) -> None:
         return

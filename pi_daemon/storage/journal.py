@@ -47,6 +47,13 @@ the time long or short, the stat after the write shows (a file that is gone has 
 SLOW_SECONDS = 5.0
 """Long enough that a slow disk holds up the caller's thread for a small part of the time."""
 
+GIVEN_SECONDS = 1.0
+"""How long who has let go of the lease leaves it to others: whoever asked for it needs some ms to come for it, and a
+client that appends all the time would be faster."""
+
+COMING_SECONDS = 0.01
+"""Between two looks whether somebody has come."""
+
 TRIES = 3
 """Writes of one batch, where another process leaves a line without an end in front of it each time."""
 
@@ -85,6 +92,7 @@ class FileLog:
         self._unreported = Found()
         self._failed: SessionFailed | None = None
         self._slow_until = 0.0
+        self._given_until = 0.0
         self._seen = -1.0
         # A cancelled waiter doesn't stop the thread that works for it, so calls may overlap after all.
         self._writing = threading.Lock()
@@ -108,8 +116,8 @@ class FileLog:
     def held(self) -> bool:
         return self._lease.held
 
-    async def take(self, client: str | None = None) -> None:
-        await in_thread(self._take, client)
+    async def take(self, client: str | None = None, *, asked: bool = False) -> None:
+        await in_thread(self._take, client, asked)
 
     async def release(self) -> None:
         await in_thread(self._release)
@@ -294,15 +302,19 @@ class FileLog:
 
     # The lease
 
-    def _take(self, client: str | None) -> None:
+    def _take(self, client: str | None, asked: bool) -> None:
         with self._writing:
             self._refuse()
+            if asked:
+                self._given_until = 0.0
             if self._unwritten is None:
                 self._hold(self._opened(), client)
 
     def _hold(self, file: Follower, client: str | None = None) -> None:
         """Who takes the lease of another file at the path doesn't meet us, so the path must still name this one."""
         with telling(f"hold {self._path.name} for writing"):
+            if not self._lease.held:
+                self._let_come(file)
             self._lease.take(file.fd, self._files.fstat(file.fd), client)
         try:
             file.stat()
@@ -310,10 +322,19 @@ class FileLog:
             self._let_go()
             raise
 
+    def _let_come(self, file: Follower) -> None:
+        """After a release: until another process holds it, or none has come for it. Raises OSError."""
+        while (left := self._given_until - self._files.now()) > 0:
+            if self._lease.owner(self._files.fstat(file.fd)) is not None:
+                break
+            self._files.sleep(min(left, COMING_SECONDS))
+        self._given_until = 0.0
+
     def _release(self) -> None:
         with self._writing, telling(f"let others write to {self._path.name}"):
-            if self._file is not None:
+            if self._file is not None and self._lease.held:
                 self._lease.release(self._file.fd)
+                self._given_until = self._files.now() + GIVEN_SECONDS
 
     def _let_go(self) -> None:
         """Of a file that we shall not write to any more. The lease ends with the descriptor at the latest."""

@@ -168,9 +168,10 @@ class SessionLog(Protocol):
     def held(self) -> bool:
         """Whether this log holds the writer lease of a session that is written."""
 
-    async def take(self, client: str | None = None) -> None:
+    async def take(self, client: str | None = None, *, asked: bool = False) -> None:
         """Hold the session for writing, until `release` or `close`; `client` is who others are told of. The first
-        append takes it by itself. Raises WriterBusy while another process holds it, and as `append` does."""
+        append takes it by itself. After a `release` either waits until another has come for it, or long enough for
+        that; not where it is `asked` for. Raises WriterBusy while another process holds it, and as `append` does."""
 
     async def release(self) -> None:
         """Let others write. Comes after a batch that is being written."""

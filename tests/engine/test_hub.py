@@ -347,6 +347,31 @@ def test_a_moved_leaf_survives_a_restart(world: World) -> None:
     asyncio.run(main())
 
 
+def test_a_session_is_handed_over_by_one_whose_clients_never_pause(world: World) -> None:
+    async def main() -> None:
+        async with world.hub() as one, world.hub() as other:
+            mine = await one.create(world.header(), persist="immediate")
+            await append(mine, user())
+            theirs = await other.open(await other.find(mine.session_id))
+            under_way = asyncio.Event()
+
+            async def keep_on() -> None:
+                while True:
+                    await append(mine, user())
+                    if len(mine.tree) > 20:
+                        under_way.set()
+                    await asyncio.sleep(0)
+
+            busy = [asyncio.create_task(keep_on()) for _ in range(3)]
+            await under_way.wait()
+            assert await mine.release_writer()
+            await theirs.take_writer(ALICE)
+            assert [type(end) for end in await asyncio.gather(*busy, return_exceptions=True)] == [WriterBusy] * 3
+            await append(theirs, user())
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("persist", ["immediate", "firstAssistant"])
 def test_a_leaf_that_was_moved_with_the_last_write_survives_a_restart(world: World, persist: str) -> None:
     """In one batch with an append, or before what was kept in memory is written."""

@@ -177,6 +177,20 @@ async def test_a_stopped_writer_hands_nothing_over(home: Home) -> None:
         check(path, one, other)
 
 
+async def test_a_writer_whose_client_never_pauses_hands_over(home: Home) -> None:
+    async with two(home) as pair:
+        *processes, path = pair
+        holder, asker = processes
+        for _ in range(ROUNDS):
+            writing = asyncio.create_task(holder.append_until(asyncio.Event()))
+            await holder.has(len(holder.acknowledged) + 5)
+            await asker.request_writer()
+            await asker.append()
+            await writing
+            check(path, holder, asker)
+            holder, asker = asker, holder
+
+
 @pytest.mark.parametrize("stopped", ["who has it", "who asks"])
 async def test_stopped_around_a_hand_over(home: Home, stopped: str) -> None:
     chance = random.Random(stopped)

@@ -331,6 +331,7 @@ class TwoDaemons(RuleBasedStateMachine):
         released = self.daemons[daemon]
         if released.session is not None:
             assert self.run(released.session.release_writer()) is (self.holder is released)
+            released.look(self.book)
             self.holder = None if self.holder is released else self.holder
 
     @rule(client=CLIENTS)

@@ -14,6 +14,7 @@ import pytest
 
 from pi_daemon.session.errors import ReadOnly, StorageFailed, WriterBusy
 from pi_daemon.storage.files import FileRepository
+from pi_daemon.storage.journal import GIVEN_SECONDS
 from pi_daemon.storage.layout import Layout
 from pi_daemon.storage.lease import Lease, Notes, held_elsewhere
 from pi_daemon.storage.protocols import Owner
@@ -62,6 +63,38 @@ async def test_the_first_writer_keeps_the_file_until_it_lets_go(place: Place) ->
     written = await first.append([D], synced=False, persist=True)
     assert ids(written.foreign) == ["c"]
     assert path.read_bytes() == b"\n".join([HEADER, A, B, C, D, b""])
+
+
+async def test_who_lets_go_of_it_lets_the_other_one_come(place: Place) -> None:
+    path, files = place.put([HEADER, A]), FaultyFiles()
+    _, first = await place.repository(files).open(place.ref(path))
+    _, second = await other(place).open(place.ref(path))
+    await first.append([B], synced=False, persist=True)
+    await first.release()
+    files.before["sleep"] = [lambda: asyncio.run(second.take())]
+    with pytest.raises(WriterBusy):
+        await first.take()
+    await second.append([C], synced=False, persist=True)
+    await second.close()
+    await first.append([D], synced=False, persist=True)
+    assert path.read_bytes() == b"\n".join([HEADER, A, B, C, D, b""])
+
+
+async def test_who_lets_go_of_it_for_nobody_takes_it_again(place: Place) -> None:
+    path, files = place.put([HEADER, A]), FaultyFiles()
+    _, log = await place.repository(files).open(place.ref(path))
+    await log.append([B], synced=False, persist=True)
+    for durable in (False, True):
+        await log.release()
+        slept = files.slept
+        await log.append([C], synced=durable, persist=True)
+        assert log.held
+        assert 0 < files.slept - slept <= GIVEN_SECONDS
+        slept = files.slept
+        await log.append([D], synced=durable, persist=True)
+        await log.release()
+        await log.take(asked=True)
+        assert files.slept == slept
 
 
 async def test_who_holds_it_is_named_with_its_client(place: Place) -> None:
