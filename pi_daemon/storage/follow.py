@@ -73,11 +73,11 @@ class Follower:
             return None
         try:
             self._check_mark(tail, state.st_size)
-            if state.st_size != tail.size:
-                self._grew_at = self.files.now()
             found, self.tail = self._read_on(tail, state)
         except OSError as error:
             raise refusal(error, f"read {self.path.name}") from error
+        if self.tail.size != tail.size:
+            self._grew_at = self.files.now()  # to read a long line takes long, and more may have come meanwhile
         return self._held_back(found)
 
     @property
@@ -117,13 +117,15 @@ class Follower:
         deadline = self.files.now() + PATIENCE_SECONDS
         while self.tail.fragment:
             now = self.files.now()
-            left = self._grew_at + SETTLED_SECONDS - now
-            if left <= 0:
+            came = self._read_what_came()
+            if came is None and now - self._grew_at >= SETTLED_SECONDS:
                 break
-            if now >= deadline:
+            note(came or Found())
+            if self.tail.fragment and now >= deadline:
                 raise StorageFailed(f"another process is writing a line to {self.path.name}; try again", errno="EBUSY")
-            self.files.sleep(left)
-            note(self._read_what_came() or Found())
+            left = self._grew_at + SETTLED_SECONDS - self.files.now()
+            if self.tail.fragment and left > 0:
+                self.files.sleep(left)
 
     def stand_still(self) -> None:
         """Wait until nothing has happened for a while to the file that the path names, whichever it is: who rewrites
@@ -154,7 +156,8 @@ class Follower:
             start = self.files.position(self.fd) - len(data)
             if start < tail.size:
                 raise self.replaced()
-            if start > tail.size and not led and self.files.read(self.fd, 1, start - 1) != b"\n":
+            torn = start > tail.size and (tail.fragment or not led)
+            if torn and self.files.read(self.fd, 1, start - 1) != b"\n":
                 if self.files.fstat(self.fd).st_size != start + len(data):
                     raise StorageFailed(f"another process tore a line in {self.path.name}; try again", errno="EBUSY")
                 self.files.ftruncate(self.fd, start)

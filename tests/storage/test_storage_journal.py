@@ -262,6 +262,31 @@ async def test_a_fragment_that_grows_is_waited_for(place: Place, files: FaultyFi
     assert path.read_bytes() == b"\n".join([HEADER, A, B, C, D, b""])
 
 
+async def test_a_fragment_that_grows_while_it_is_read_has_not_stood_still(place: Place, files: FaultyFiles) -> None:
+    """To read it takes long, where it is a line of 10 MB."""
+    path, _, log = await opened(place, files, [HEADER, A])
+
+    def grow() -> None:
+        add(path, B[50:80])
+        files.time += 0.2
+
+    add(path, B[:50])
+    files.before["read_into"] = [grow]
+    files.before["sleep"] = [lambda: add(path, B[80:] + b"\n")]
+    written = await log.append([C], synced=True, persist=True)
+    assert ids(written.foreign) == ["b"]
+    assert path.read_bytes() == b"\n".join([HEADER, A, B, C, b""])
+
+
+async def test_a_fragment_that_grew_after_our_last_look_is_not_torn(place: Place, files: FaultyFiles) -> None:
+    path, _, log = await opened(place, files, b"\n".join([HEADER, A, B[:50]]))
+    files.before["write"] = [lambda: add(path, B[50:80])]
+    files.before["ftruncate"] = [lambda: files.before.update(sleep=[lambda: add(path, B[80:] + b"\n")])]
+    written = await log.append([C], synced=True, persist=True)
+    assert ids(written.foreign) == ["b"]
+    assert path.read_bytes() == b"\n".join([HEADER, A, B, C, b""])
+
+
 async def test_a_fragment_that_grows_for_ever(place: Place, files: FaultyFiles) -> None:
     path, _, log = await opened(place, files, b"\n".join([HEADER, A, B[:50]]))
     files.before["sleep"] = [lambda: add(path, b"x")] * 1000
