@@ -273,9 +273,9 @@ class Hub:
                 self._spawn(self._follow(session))
 
     async def look_for_unseen(self) -> None:
-        """Sessions look whether what they wrote is in their files, those closed a while ago too; to be called every few
-        seconds."""
-        self.files_changed([location for location, session in self._open.items() if session.log.unseen])
+        """Sessions look whether what they wrote is in their files, those closed a while ago too, and whether a file is
+        back that was gone or could not be read; to be called every few seconds."""
+        self.files_changed([location for location, s in self._open.items() if s.log.unseen or s.gone])
         for location, found in await self.files.look_after_closed():
             logger.warning("%s lost %d entries after it was closed, see %s", location, len(found.lost), found.kept_at)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from pi_daemon.session.errors import (
     WriterBusy,
 )
 from tests.engine.conftest import ALICE, Listener, World, append, assistant, user
+from tests.storage.support import FaultyFiles
 
 
 def test_one_session_is_loaded_once(world: World) -> None:
@@ -270,6 +272,36 @@ def test_a_file_that_is_deleted_is_not_made_again(world: World) -> None:
             hub.files_changed([made.path])
             await hub.settled()
             assert hub.sessions == []
+
+    asyncio.run(main())
+
+
+def test_a_file_that_can_be_read_again_is_found(world: World) -> None:
+    """Who may read a file shows neither in its size nor in its time: nobody says that it has changed."""
+
+    async def main() -> None:
+        system = FaultyFiles()
+        async with world.hub("written", system) as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            await append(made, user(id="u1"))
+            listener = Listener()
+            hub.subscribe(made, "bob", listener)
+            system.time += 60
+            await hub.look_for_unseen()
+            await hub.settled()
+            assert made.path is not None and not made.log.unseen
+            path = Path(made.path)
+            beside = path.with_suffix(".new")
+            beside.write_bytes(path.read_bytes() + line("x1", "u1"))
+            beside.rename(path)
+            system.fail["open"] = [errno.EACCES] * 2
+            hub.files_changed([str(path)])
+            await hub.settled()
+            assert listener.told == ["Failed"]
+            await hub.look_for_unseen()
+            await hub.settled()
+            assert listener.told == ["Failed", "Replaced"]
+            await append(made, user(id="u2"))
 
     asyncio.run(main())
 
