@@ -48,7 +48,8 @@ def transcript_line(said: Said) -> str:
     record: dict[str, Any] = {"from": role}
     text = content_text(content, "\n" if role == "assistant" else "")
     if role == "toolResult":
-        record["tool"] = said.message.get("toolName")
+        if "toolName" in said.message:
+            record["tool"] = said.message["toolName"]
         if said.message.get("isError") is True:
             record["failed"] = True
         whole = text

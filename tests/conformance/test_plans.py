@@ -22,8 +22,11 @@ from pi_daemon.session.errors import NothingToCompact
 from pi_daemon.session.jstext import number_text, utf16_length
 from pi_daemon.session.rawjson import loads
 from pi_daemon.session.selection import select
+from tests.compaction.planning import compaction, edit, result
 from tests.conformance.sessions import AskPlans, Generate, Session, as_javascript, read
+from tests.conformance.test_differences import HEADER
 from tests.conformance.test_reference import FIRST_SEED, REAL_SESSIONS, damaged
+from tests.session.entries import answer, line, text, user
 
 pytestmark = pytest.mark.timeout(600)  # the first run may have to fetch the reference
 
@@ -57,11 +60,7 @@ class Comparison:
         return [self.session.line(head) for head in heads]
 
     def plan(self, leaf: int, setting: tuple[int, int], theirs: dict[str, Any] | None) -> None:
-        if theirs is not None and "error" in theirs:
-            self.seen["reference fails"] += 1
         plan = self.planned(leaf, setting)
-        if theirs is not None and "error" in theirs:
-            return
         assert (plan is None) == (theirs is None)
         if plan is None or theirs is None:
             self.seen["nothing"] += 1
@@ -102,7 +101,8 @@ class Comparison:
             while wanted := gathering.wanted():
                 gathering.give(self.lines(wanted))
             if "error" in chosen:
-                self.seen["reference fails"] += 1
+                # It takes the content of a message on a branch for granted, which ours reads as empty.
+                assert any(b'"content":null' in line or b'"content"' not in line for line in self.lines(branch))
                 continue
             found = gathering.material
             self.same(found.history, chosen["messages"])
@@ -230,6 +230,47 @@ def test_plans_of_the_same_sessions_damaged(ask_plans: AskPlans, generate: Gener
     for file in files:
         file.write_bytes(damaged(file.read_bytes(), random.Random(file.name)))
     agree(files, ask_plans)
+
+
+def test_plans_of_odd_paths(ask_plans: AskPlans, tmp_path: Path) -> None:
+    """What random sessions hardly ever come to."""
+    start = [user("u", None, "x" * 40), answer("a", "u", [text("x" * 40)]), user("v", "a", "x" * 40)]
+    tried = [*start, answer("b", "v", [text("no")])]
+    usage = {"totalTokens": 500}
+    system = {"role": "system", "content": "be"}
+    sessions = {
+        "older compaction behind an attempt": [
+            *tried,
+            compaction("c", "b", "v"),
+            compaction("d", "c", "u"),
+            edit("e", "d", "b"),
+        ],
+        "an edit that puts something in its place": [*tried, edit("e", "b", "b"), edit("f", "e", "u", "other")],
+        "metadata alone": [
+            line("model_change", "m", None, provider="p", modelId="m"),
+            line("label", "l", "m", targetId="m", label="L"),
+        ],
+        "a compaction edited away": [*tried, compaction("c", "b", "v"), user("w", "c"), edit("e", "w", "c")],
+        "compactions in a row": [*tried, compaction("c", "b", "v"), compaction("d", "c", "v"), user("w", "d")],
+        "what it kept is gone": [*tried, compaction("c", "b", "gone"), user("w", "c"), answer("x", "w")],
+        "it kept itself": [*tried, compaction("c", "b", "c", systemMessage=system), user("w", "c"), answer("x", "w")],
+        "a result larger than what is kept": [*tried, result("r", "b", "x" * 90_000), answer("x", "r", usage=usage)],
+        "two lines with one id": [*start, user("a", "u", "again"), answer("b", "a", [text("x")])],
+        "a parent that is missing": [user("u", "gone", "x" * 40), *start[1:]],
+    }
+    files = []
+    for name, lines in sessions.items():
+        files.append(tmp_path / f"{name}.jsonl")
+        files[-1].write_bytes(b"".join(line + b"\n" for line in [HEADER.rstrip(), *lines]))
+    agree(files, ask_plans)
+
+
+def test_a_loop_is_planned_to_its_end() -> None:
+    """The reference never comes back from it."""
+    data = HEADER + b"".join(line + b"\n" for line in (user("a", "c"), user("b", "a"), user("c", "b")))
+    session = Session(data)
+    planned = Comparison(session, {"entries": 3, "values": [], "lists": [], "texts": []}, Counter()).planned(2, (0, 0))
+    assert planned is not None and planned.first_kept_id == "c" and len(planned.history) == 2
 
 
 @pytest.mark.skipif(not REAL_SESSIONS.is_dir(), reason=f"no real sessions in {REAL_SESSIONS} (PI_DAEMON_SHARED)")
