@@ -26,6 +26,7 @@ def test_every_benchmark_gives_its_rows(tmp_path: Path) -> None:
         "session/context",
         "session/tree",
         "session/entries",
+        "compaction plan",
         "a large message in",
         "session/list",
         "notification after an append",

@@ -2,12 +2,53 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from pi_daemon.session.rawjson import loads
 
 _CHANGES = {"read": False, "write": True, "edit": True}
+
+
+class _Arguments(Struct, gc=False, frozen=True):
+    path: str = ""
+
+
+class _Call(Struct, gc=False):
+    type: str = ""
+    name: str = ""
+    arguments: _Arguments = _Arguments()
+
+
+class _Answer(Struct, gc=False):
+    content: list[_Call] = []
+
+
+class _AnswerLine(Struct, gc=False):
+    message: _Answer
+
+
+class _Nested(Struct, gc=False):
+    calls: list[_Call] = []
+
+
+class _Result(Struct, gc=False):
+    nestedCalls: _Nested
+
+
+class _ResultLine(Struct, gc=False):
+    message: _Result
+
+
+# Anything of another type fails, and is looked at member by member.
+_answer = msgspec.json.Decoder(_AnswerLine).decode
+_result = msgspec.json.Decoder(_ResultLine).decode
+_hides_letters = re.compile(rb"\\u00[4-7]").search
+"""Whether an escape may stand for a letter of the names that are searched for."""
 
 
 class Files:
@@ -29,12 +70,26 @@ class Files:
             for call in _list(nested.get("calls") if isinstance(nested, dict) else None):
                 self._call(call)
 
-    def see_raw(self, message: bytes) -> None:
-        """The same of a message that needn't be decoded where it tells of no calls."""
-        if b'"toolCall"' in message or b'"nestedCalls"' in message or b"\\u00" in message:
-            value = loads(message)
-            if isinstance(value, dict):
-                self.see(value)
+    def see_line(self, line: bytes, role: str) -> None:
+        """The same of the stored line of a message, of which nothing is decoded but the calls and their paths."""
+        answer = role == "assistant"
+        if b"\\u00" in line and _hides_letters(line):
+            self._see_all(line)
+        elif (b'"toolCall"' if answer else b'"nestedCalls"') in line:
+            try:
+                calls = _answer(line).message.content if answer else _result(line).message.nestedCalls.calls
+            except (msgspec.DecodeError, RecursionError):
+                self._see_all(line)
+                return
+            for call in calls:
+                if call.type == "toolCall" or not answer:
+                    self._add(call.name, call.arguments.path)
+
+    def _see_all(self, line: bytes) -> None:
+        entry = loads(line)
+        message = entry.get("message") if isinstance(entry, dict) else None
+        if isinstance(message, dict):
+            self.see(message)
 
     def see_summary(self, entry: dict[str, Any]) -> None:
         """What an earlier summary tells, if it isn't an extension's: nobody knows what that means by its lists."""
@@ -59,8 +114,12 @@ class Files:
         name = call.get("name")
         arguments = call.get("arguments")
         path = arguments.get("path") if isinstance(arguments, dict) else None
-        if isinstance(name, str) and name in _CHANGES and isinstance(path, str) and path:
-            (self._modified if _CHANGES[name] else self._read).add(path)
+        if isinstance(name, str) and isinstance(path, str):
+            self._add(name, path)
+
+    def _add(self, tool: str, path: str) -> None:
+        if path and tool in _CHANGES:
+            (self._modified if _CHANGES[tool] else self._read).add(path)
 
 
 def _list(value: object) -> list[Any]:

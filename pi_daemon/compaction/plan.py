@@ -16,7 +16,7 @@ from pi_daemon.compaction.portions import Portions
 from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.compaction.tokens import estimate, measure
 from pi_daemon.session.errors import NothingToCompact
-from pi_daemon.session.head import Head
+from pi_daemon.session.head import Head, MessageFacts
 from pi_daemon.session.projection import Projection, project
 from pi_daemon.session.selection import Selection, Source, counting
 from pi_daemon.session.system import fold_system
@@ -164,4 +164,10 @@ class Planner:
 
 def _conversation(sources: Sequence[Source]) -> tuple[Source, ...]:
     """Without system messages: those are the state of the prompt, and the compaction carries them on."""
-    return tuple(source for source in sources if source.head.role != "system")
+    return tuple(
+        [
+            source
+            for source in sources
+            if (facts := source.head.facts).__class__ is not MessageFacts or facts.role != "system"
+        ]
+    )

@@ -15,6 +15,7 @@ import pytest
 
 from pi_daemon.compaction.branch import BranchGathering, branch_sources
 from pi_daemon.compaction.gather import Gathering
+from pi_daemon.compaction.listing import Listing
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.plan import CompactionSettings, Plan, Planner
 from pi_daemon.compaction.transcript import MAX_RESULT, transcript_line
@@ -78,6 +79,10 @@ class Comparison:
         self.same(found.prefix, theirs["prefix"])
         assert found.previous == theirs["previous"]
         self.same_files(found, theirs["files"])
+        listing = Listing(plan)
+        while wanted := listing.wanted():
+            listing.give(self.lines(wanted))
+        assert (listing.files.read, listing.files.modified) == (found.read_files, found.modified_files)
         self.seen["split" if plan.is_split_turn else "whole"] += 1
         self.seen["prefix alone"] += not plan.history
         self.seen["previous"] += plan.compaction is not None
