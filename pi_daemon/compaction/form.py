@@ -133,8 +133,10 @@ def _parts(summary: Summary, empty: bool) -> Iterator[str]:
 
 def _list(items: Iterable[str], numbered: bool = False, box: str = "") -> Iterator[str]:
     for number, item in enumerate(items, 1):
-        marker = f"{number}. " if numbered else "- "
         first, *rest = item.split("\n")
+        marker = f"{number}. "
+        if not numbered or heading_of(marker + first) is not None:
+            marker = "- "
         yield marker + box + first
         indent = " " * len(marker)
         yield from (indent + line if line else "" for line in rest)

@@ -64,6 +64,7 @@ _BOLD = re.compile(
 _PLAIN = re.compile(r"(?P<title>[^:：]{1,40}?)\s*[:：]\s*(?P<rest>.*)\Z")
 _BRACKETS = re.compile(r"【(?P<title>[^】]{1,40})】\s*[:：]?\s*(?P<rest>.*)\Z")
 _NUMBER = re.compile(r"(?:\d{1,2}|[一二三四五六七八九十]{1,2})[.)、．]\s*")
+_LISTED = re.compile(r" ?[-*+•](?:\s|\Z)")
 
 
 def title_of(text: str) -> str:
@@ -91,8 +92,13 @@ def heading_of(line: str) -> tuple[Name | None, str, str] | None:
             if (found := shape.match(title)) and (name := named(found["title"])):
                 return name, found["title"], found["rest"]
         return (None, " ".join(title.split()), "") if title else ("critical", "", "")
+    if _LISTED.match(line):
+        return None
+    numbered = _NUMBER.match(line) is not None
     for shape in (_BOLD, _PLAIN, _BRACKETS):
         if (found := shape.match(line)) and (name := named(found["title"])):
+            if numbered and found["rest"]:
+                return None  # an item of a list
             if shape is _BOLD and found["rest"] and not re.search(r"[:：]", line[: found.start("rest")]):
                 continue  # a sentence that begins in bold
             return name, found["title"], found["rest"]

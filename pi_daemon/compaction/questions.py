@@ -71,8 +71,10 @@ def draw(material: Material, results_left_out: bool = False) -> list[Question]:
         found += _newest(_open_calls(done), "openCall")
     found += _newest(_errors(done), "error")
     touched = _touched(done)
-    modified = material.modified_files or [path for path, act in touched.items() if act.changes_file]
-    read_only = material.read_files or [path for path, act in touched.items() if not act.changes_file]
+    modified, read_only = material.modified_files, material.read_files
+    if not modified and not read_only:
+        modified = [path for path, act in touched.items() if act.changes_file]
+        read_only = [path for path, act in touched.items() if not act.changes_file]
     found += _newest(_paths("modified", modified, touched), "modified")
     found += _newest(_references(said, done), "reference")
     found += _newest(_paths("read", read_only, touched), "read")
@@ -172,7 +174,7 @@ _REFERENCE = re.compile(
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
     r"|\b(?=[0-9a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}\b"  # commits
     r"|\bv?\d+\.\d+\.\d+(?:[-+][\w.]+)?\b"  # versions
-    r"|(?<![\w&])#\d{1,6}\b"  # tickets
+    r"|(?<![\w&])#\d{1,5}\b"  # tickets
     r"|\btest_\w{3,}\b|\b[\w/]+\.py::[\w:]+"  # tests
     r"|(?:localhost|127\.0\.0\.1|0\.0\.0\.0):\d{2,5}\b|\b[Pp]ort:? \d{2,5}\b"
 )

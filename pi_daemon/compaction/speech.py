@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pi_daemon.compaction.words import clip, key, one_line, sentences, without_fences
+from pi_daemon.compaction.words import clip, has_cjk, key, one_line, sentences, without_fences
 
 SENTENCE_CHARACTERS = 300
 """Of a sentence; what people state as a rule fits, a pasted line doesn't need to."""
@@ -43,7 +43,7 @@ _BINDS_OTHER = re.compile(
 _MUSES = re.compile(
     r"\b(?:i|we|you|they|he|it)\s+(?:(?:really|still|also)\s+)?(?:don['’]?t|do\s+not|didn['’]?t|can['’]?t|doesn['’]?t)\s+"
     r"(?:think|tink|know|understand|see|get|remember|care|mind|believe|seem|work|show|appear|change)"
-    r"|\b(?:must|should)\s+have\s+\w+ed\b|^(?:why|what|how|where|who|which|when|does|do|did|is|are|can|could)\b[^.!]*\?\s*$",
+    r"|\bshould\s+be\s+(?:good|fine|ok|okay|able|ready|done)\b|\b(?:where|what|how|which|who)\b[^.,;]*\bshould\b|\b(?:must|should)\s+have\s+\w+ed\b|^(?:why|what|how|where|who|which|when|does|do|did|is|are|can|could)\b[^.!]*\?\s*$",
     re.IGNORECASE,
 )
 _FORBIDS = re.compile(
@@ -68,8 +68,9 @@ _FINISHED = re.compile(
     re.IGNORECASE,
 )
 _NEXT = re.compile(
-    r"\b(?:next(?:,|\s+step|\s+i|\s+up)|remaining|still\s+(?:need|needs|have|to\s+do|missing)|todo|to-do|left\s+to\s+do"
-    r"|then\s+i['’]?ll|i\s+(?:still\s+)?need\s+to|follow[- ]up)\b|接下来|下一步|还需要|还要|尚未|剩下|待办|然后我会",
+    r"\b(?:next(?:[,:]|\s+step|\s+i|\s+up)|remaining|still\s+(?:need|needs|have|to\s+do|missing)|todo|to-do|left\s+to\s+do"
+    r"|then\s+i['’]?ll|i\s+(?:still\s+)?need\s+to|follow[- ]up)(?!\w)|接下来|下一步|还需要|还要|尚未|剩下|待办"
+    "|然后我会",
     re.IGNORECASE,
 )
 _ASKS_NOTHING = re.compile(
@@ -86,6 +87,7 @@ _DROPS = re.compile(
     r"|let['’]?s\s+do\s+something\s+else|new\s+task|算了|不用了|别做了|不做了|换个任务|新任务)",
     re.IGNORECASE,
 )
+_PASTE_BEGINS = re.compile(r"\s*(?:➜|\$ |\{\"|[╭│┃]|\w+Error:|Error:|Traceback|diff --git|@@|\d{4}-\d\d-\d\d[T ]\d\d:)")
 _PASTED = re.compile(
     r"^\s*(?:➜|\$ |% |>{1,3} |at\s+\S+\s*[(:]|\[\w+\]|\{\"|[\d:T.\-]{10,}|[│┃─╭╰━═]|[+\-]\s+\d+|\w+Error:|Error:"
     r"|Traceback|diff --git|@@)|[─━═]{3,}|\s{8,}\S.*\s{8,}"
@@ -94,8 +96,15 @@ _PASTED = re.compile(
 
 
 def own_words(text: str) -> str:
-    """What a user wrote, without code and output they pasted."""
-    return "\n".join(line for line in without_fences(text).split("\n") if not _PASTED.search(line[:400]))
+    """What a user wrote, without code and output they pasted. What is pasted goes on to the next blank line where it
+    begins like a terminal's or a log's line."""
+    kept: list[str] = []
+    pasted = False
+    for line in without_fences(text).split("\n"):
+        pasted = (pasted and bool(line.strip())) or _PASTE_BEGINS.match(line[:400]) is not None
+        if not pasted and not _PASTED.search(line[:400]):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def constraints(text: str) -> Iterator[str]:
@@ -123,7 +132,11 @@ def forbids(sentence: str) -> bool:
 def decisions(text: str) -> Iterator[str]:
     """The sentences of an assistant that settle something."""
     for sentence in sentences(without_fences(text)):
-        if 12 <= len(sentence) <= 600 and _DECIDES.search(sentence) and not sentence.endswith(("?", "？", ":", "：")):
+        if (
+            24 <= len(sentence) * (1 + has_cjk(sentence)) <= 1200
+            and _DECIDES.search(sentence)
+            and not sentence.endswith(("?", "？", ":", "："))
+        ):
             yield clip(sentence, SENTENCE_CHARACTERS)
 
 

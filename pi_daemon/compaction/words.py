@@ -19,6 +19,7 @@ _HAS_CJK = re.compile(f"[{_CJK}]")
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"[^\W_](?:[\w.'’\-]*[^\W_])?")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
+_MARKER = re.compile(r"\A(?:(?:[-*+•>☐]|#{1,6}|\d{1,3}[.)])\s+)+|\A[-*+•>☐#]+\Z")
 _FENCE = re.compile(r"^\s*(?:```|~~~).*?^\s*(?:```|~~~)[^\n]*$|^\s*(?:```|~~~).*\Z", re.DOTALL | re.MULTILINE)
 _STOP = frozenset(
     re.findall(
@@ -75,7 +76,9 @@ def without_fences(text: str) -> str:
 def sentences(text: str) -> Iterator[str]:
     """On one line each, list markers taken off."""
     for piece in _SENTENCE_END.split(text):
-        found = one_line(piece).lstrip("-*•+>#☐ ").strip()
+        found = _MARKER.sub("", one_line(piece), count=1).strip()
+        if found.count("**") % 2:
+            found = found.replace("**", "").strip()
         if found:
             yield found
 

@@ -25,7 +25,25 @@ WHOLE = Summary(
 
 words = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=30)
 lines = st.lists(
-    st.one_of(words, st.sampled_from(["## Goal", "- x", "[x] y", "```", "---", "# A", "(none)", "  z", "1. q"]))
+    st.one_of(
+        words,
+        st.sampled_from(
+            [
+                "## Goal",
+                "- x",
+                "[x] y",
+                "```",
+                "---",
+                "# A",
+                "(none)",
+                "  z",
+                "1. q",
+                "Done:",
+                "* Goal: x",
+                "1. **Next**",
+            ]
+        ),
+    )
 )
 texts = lines.map("\n".join)
 items = st.lists(texts, max_size=3)
@@ -124,6 +142,14 @@ def test_chinese_headings() -> None:
         critical=["端口 8080"],
     )
     assert parse("目标：重构\n【下一步】发布") == Summary(goal=["重构"], next_steps=["发布"])
+
+
+def test_items_that_begin_like_a_heading_are_items() -> None:
+    said = Summary(next_steps=["Next: fix it", "Done:", "**Goal**", "Blocked"], critical=["Goal: x", "Notes:"])
+    assert parse(render(said)) == said
+    assert parse("## Done\n* Goal: x\n1. Next: y\n\n1. Pending Tasks:\n   z") == Summary(
+        done=["Goal: x", "Next: y"], in_progress=["z"]
+    )
 
 
 def test_without_headings_nothing_is_lost() -> None:

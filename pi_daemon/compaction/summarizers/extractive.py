@@ -38,6 +38,11 @@ COMMANDS = 10
 RECENT_TURNS = 3
 """A failure that came earlier and that nothing overcame is no longer in the way of what is done now."""
 
+_LOOKS = re.compile(
+    r"(?:grep|rg|ls|cat|find|head|tail|sed -n|wc|tree|pwd|echo|which|git (?:status|log|diff|show|branch))\b"
+)
+"""Commands that only look: what they found is in the context or isn't."""
+
 _COMMIT = re.compile(r"^\[([^\s\]]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 
 
@@ -134,14 +139,16 @@ def _done(made: Sequence[Turn], done: Sequence[Act], labels: Labels, going_on: b
             continue
         asked = labels.earlier if turn.request is None else f"“{clip(one_line(turn.request), 180)}”"
         text = f"{asked} → {gist(turn.answer, STEP_CHARACTERS)}" if turn.answer else asked
+        notes = [labels.changed + changed] if changed else []
+        notes += [labels.cut_short] if not turn.ended else []
         worth = 40 + 20 * (number + 1) / len(made) + (3 if changed else 0)
-        yield Item("done", f"{text} ({labels.changed}{changed})" if changed else text, worth)
+        yield Item("done", f"{text} ({'; '.join(notes)})" if notes else text, worth)
     runs: dict[str, list[Act]] = {}
     for act in done:
         if act.result is not None and not act.failed and act.command and "commit" in act.command:
             for branch, commit, title in _COMMIT.findall(act.result):
                 yield Item("done", f"git commit `{commit}` ({branch}): {clip(one_line(title), 160)}", 57)
-        if act.command and act.result is not None:
+        if act.command and act.result is not None and not _LOOKS.match(_what(act)):
             runs.setdefault(short_command(act.command), []).append(act)
     for command, each in runs.items():
         if len(each) > 2 and len(command) <= 200:
@@ -227,7 +234,8 @@ def _critical(
         elif question.kind == "reference" and act is not None:
             line = _line_with(act.result or "", question.text)
             yield Item("critical", f"`{question.text}`: {line}" if line else f"`{question.text}`", 60)
-    commands = {_what(act): act for act in done if act.command and act.result is not None}
+    ran = [act for act in done if act.command and act.result is not None]
+    commands = {what: act for act in ran if not _LOOKS.match(what := _what(act)) and "…" not in what}
     for what, act in list(commands.items())[-COMMANDS:]:
         yield Item("critical", f"{labels.ran}`{what}`: {labels.badly if act.failed else labels.well}", 43)
 

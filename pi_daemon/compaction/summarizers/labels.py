@@ -24,6 +24,7 @@ class Labels(Struct, frozen=True):
     times: str
     files_left_out: str
     earlier: str
+    cut_short: str
 
 
 ENGLISH = Labels(
@@ -45,6 +46,7 @@ ENGLISH = Labels(
     times="×",
     files_left_out=" more files in the lists of the entry",
     earlier="(begun earlier)",
+    cut_short="cut short",
 )
 
 CHINESE = Labels(
@@ -66,6 +68,7 @@ CHINESE = Labels(
     times=" 次",
     files_left_out=" 个其他文件在条目的列表中",
     earlier="（此前开始）",
+    cut_short="被打断",
 )
 
 ALL = (ENGLISH, CHINESE)

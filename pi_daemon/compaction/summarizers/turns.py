@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
@@ -10,6 +11,13 @@ from pi_daemon.compaction.acts import Act, text_of
 from pi_daemon.compaction.material import Said
 from pi_daemon.compaction.speech import finished
 from pi_daemon.compaction.words import clip, one_line, sentences, without_fences
+
+_ANNOUNCES = re.compile(
+    r"(?:(?:ok(?:ay)?|good|great|perfect|now|first|got it)[,.!]?\s+)*(?:let me|let['’]s|i['’]ll|i need to|now i"
+    r"|now (?:to|for)\b)|(?:现在|让我|我来|接下来)",
+    re.IGNORECASE,
+)
+"""What is about to be done; what came of it is said later."""
 
 
 class Turn(Struct):
@@ -62,6 +70,7 @@ def turns(said: Sequence[Said], acts: Sequence[Act]) -> list[Turn]:
 def gist(text: str, limit: int) -> str:
     """The sentences of an answer that say what came of it, from the first one that does."""
     said = [line for line in sentences(without_fences(text)) if len(line) >= 10 and not line.startswith("|")]
+    said = [line for line in said if not _ANNOUNCES.match(line)] or said
     start = next((at for at, line in enumerate(said[:6]) if finished(line)), 0)
     made = ""
     for line in said[start:]:

@@ -1,0 +1,148 @@
+"""A summary made of the messages themselves."""
+
+from __future__ import annotations
+
+from pi_daemon.compaction.form import parse
+from pi_daemon.compaction.material import Material
+from pi_daemon.compaction.questions import draw
+from pi_daemon.compaction.retention import check
+from pi_daemon.compaction.summarizers.extractive import extract
+from pi_daemon.compaction.words import tokens_of
+from tests.compaction.recorded import material
+from tests.compaction.talk import Talk
+
+
+def first() -> Talk:
+    talk = Talk()
+    talk.user("Port the selectors to the theme system. Never use chalk in components.")
+    talk.call("read", "export …", path="docs/theme.md")
+    talk.call("edit", "ok", path="src/tui/selector.ts")
+    talk.call(
+        "bash", "src/tui/selector.ts(12,3): error TS2739: lacks 'scrollInfo'", True, command="cd /x && npm test 2>&1"
+    )
+    talk.answer(
+        "I'll use JSON tokens instead of functions. The selector is ported, the test still fails.\n\n"
+        "Next: fix the test."
+    )
+    return talk
+
+
+def test_the_sections_are_filled_from_where_they_are_known() -> None:
+    found = parse(extract(material(first().said)))
+    assert found.goal == ["Port the selectors to the theme system. Never use chalk in components."]
+    assert found.constraints == ["Never use chalk in components."]
+    assert "selector.ts" in found.done[0]
+    assert found.blocked == ["`npm test` fails: src/tui/selector.ts(12,3): error TS2739: lacks 'scrollInfo'"]
+    assert found.decisions == ["I'll use JSON tokens instead of functions."]
+    assert found.next_steps[0].startswith("Last request: “Port the selectors")
+    assert "Next: fix the test." in found.next_steps
+    assert (found.read_files, found.modified_files) == (["docs/theme.md"], ["src/tui/selector.ts"])
+
+
+def test_an_earlier_summary_is_updated() -> None:
+    previous = (
+        "## Goal\nA themed editor\n\n## Constraints & Preferences\n- No chalk\n\n## Progress\n### Done\n"
+        "- [x] theme.ts written\n### In Progress\n- [ ] Port the user message selector\n- [ ] Write the changelog entry\n"
+        "### Blocked\n- `npm test` fails: error TS1\n\n## Next Steps\n1. Run the linter over packages\n2. Release version two\n"
+    )
+    talk = Talk()
+    talk.user("go on with the selectors")
+    talk.call("edit", "ok", path="src/s.ts")
+    talk.call("bash", "all passed", command="npm test | tail -3")
+    talk.call("bash", "fine", command="npm run lint")
+    talk.answer("Ported the user message selector. Linter ran over all packages: fixed.")
+    found = parse(extract(material(talk.said, previous)))
+    assert found.goal == ["A themed editor", "Latest: go on with the selectors"]
+    assert found.constraints == ["No chalk"]
+    assert found.in_progress == ["Write the changelog entry"]
+    assert {"theme.ts written", "Port the user message selector", "Run the linter over packages"} <= set(found.done)
+    assert "Resolved: `npm test` fails: error TS1" in found.done
+    assert found.blocked == []
+    assert "Release version two" in found.next_steps
+    assert "Run the linter over packages" not in found.next_steps
+
+
+def test_an_open_call_is_closed_by_its_repetition() -> None:
+    talk = first()
+    talk.user("publish it")
+    talk.call("bash", None, command="npm publish")
+    before = extract(material(talk.said))
+    assert "Call without a result: `bash: npm publish`" in parse(before).in_progress
+    later = Talk()
+    later.call("bash", "ok", command="npm publish")
+    later.answer("Published.")
+    assert "Call without a result" not in extract(material(later.said, before))
+
+
+def test_updating_with_nothing_new_and_again_does_not_grow() -> None:
+    material_before = material(first().said)
+    text = extract(material_before)
+    sizes = []
+    for _ in range(6):
+        text = extract(material(first().said, text))
+        sizes.append(tokens_of(text))
+    assert len(set(sizes[1:])) == 1
+
+
+def test_a_goal_that_was_taken_back_is_gone() -> None:
+    talk = first()
+    talk.user("never mind that. Write a parser for dates instead")
+    talk.answer("The parser is written.")
+    goal = parse(extract(material(talk.said))).goal
+    assert goal == ["never mind that. Write a parser for dates instead"]
+
+
+def test_chinese_stays_chinese() -> None:
+    talk = Talk()
+    talk.user("请把登录模块改成 JWT，不要修改数据库结构。")
+    talk.call("edit", "ok", path="src/login.py")
+    talk.answer("决定采用 PyJWT 而不是自己实现。已完成登录模块的修改。")
+    text = extract(material(talk.said))
+    found = parse(text)
+    assert found.goal == ["请把登录模块改成 JWT，不要修改数据库结构。"]
+    assert (
+        found.constraints == ["请把登录模块改成 JWT，不要修改数据库结构。"]
+        or "不要修改数据库结构" in found.constraints[0]
+    )
+    assert found.decisions == ["决定采用 PyJWT 而不是自己实现。"]
+    assert found.next_steps[0].startswith("最后的请求：")
+    assert "Last request" not in text
+
+
+def test_the_beginning_of_a_split_turn_is_a_part_of_its_own() -> None:
+    later = Talk()
+    later.user("Now the border, please. Only change editor.ts.")
+    later.call("edit", "ok", path="src/editor.ts")
+    whole = Material(first().said, later.said, None, ["docs/theme.md"], ["src/editor.ts"])
+    text = extract(whole)
+    found = parse(text)
+    assert found.split is not None
+    assert found.split.goal == ["Now the border, please. Only change editor.ts."]
+    assert found.split.in_progress[0].startswith("So far: “Now the border")
+    assert text.endswith("<modified-files>\nsrc/editor.ts\n</modified-files>")
+    assert check(text, draw(whole)).missing == ()
+
+
+def test_a_turn_that_is_all_there_is_makes_a_summary_of_six_sections() -> None:
+    found = parse(extract(Material((), first().said)))
+    assert found.split is None
+    assert found.in_progress[0].startswith("So far: “Port the selectors")
+
+
+def test_in_a_branch_calls_without_results_are_not_open() -> None:
+    talk = Talk()
+    talk.user("try it with a cookie")
+    talk.call("edit", None, path="src/a.ts")
+    talk.answer("Tried: done with a cookie.")
+    text = extract(material(talk.said), kind="branch")
+    assert "Call without a result" not in text
+    assert parse(text).modified_files == ["src/a.ts"]
+
+
+def test_instructions_decide_what_stays_when_not_all_fits() -> None:
+    talk = Talk()
+    for word in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"):
+        talk.user(f"Please look into the {word} module and mend the thing that is broken in it")
+        talk.answer(f"The {word} module is fixed; the cause was a wrong index in its table of columns.")
+    assert "alpha module is fixed" not in extract(material(talk.said), 300)
+    assert "alpha module is fixed" in extract(material(talk.said), 300, "what was found in alpha")
