@@ -39,7 +39,8 @@ _ALIASES: dict[Name, str] = {
     "done": """progress|done|completed|completed work|finished|accomplished|accomplishments|work done|what was done
         |progress so far|status|current status|completed tasks|changes made|进度|进展|已完成|完成
         |已完成的工作|完成的工作|当前进度|目前进展|進度|進展|已做|完了|erledigt""",
-    "in_progress": """in progress|current work|ongoing|wip|work in progress|currently working on|pending|pending tasks
+    "in_progress": """in progress|current work|current task|current tasks
+        |ongoing|wip|work in progress|currently working on|pending|pending tasks
         |open tasks|todo|todos|to do|remaining|remaining work|unfinished|进行中|正在进行|当前工作|未完成|待完成|待办
         |待办事项|剩余工作|進行中|待辦""",
     "blocked": """blocked|blockers|blocking|issues|problems|open issues|known issues|受阻|阻塞|阻碍|被阻塞|卡住|问题
@@ -57,13 +58,16 @@ _BY_TITLE: dict[str, Name] = {
     alias.strip(): name for name, aliases in _ALIASES.items() for alias in aliases.replace("\n", " ").split("|")
 }
 
+_LONG = {alias: name for alias, name in _BY_TITLE.items() if " " in alias}
+"""Those that stay what they are with a word after them: `Key decisions made`."""
+
 _MARKED = re.compile(r" ?(#{1,6})(?:\s+(.*?))?\s*#*\Z")
 _BOLD = re.compile(
     r"(?:\d{1,2}[.)]\s+)?(\*\*|__)(?P<title>[^*_]{1,60}?)\s*(?P<colon>[:：]?)\s*\1\s*[:：]?\s*(?P<rest>.*)\Z"
 )
 _PLAIN = re.compile(r"(?P<title>[^:：]{1,40}?)\s*[:：]\s*(?P<rest>.*)\Z")
 _BRACKETS = re.compile(r"【(?P<title>[^】]{1,40})】\s*[:：]?\s*(?P<rest>.*)\Z")
-_NUMBER = re.compile(r"(?:\d{1,2}|[一二三四五六七八九十]{1,2})[.)、．]\s*")
+_NUMBER = re.compile(r"\A(?:\d{1,2}|[一二三四五六七八九十]{1,2})[.)、．]\s*")
 _LISTED = re.compile(r" ?[-*+•](?:\s|\Z)")
 
 
@@ -77,7 +81,10 @@ def named(title: str) -> Name | None:
     """The section that a heading means; `Progress / Done` means what its end says."""
     title = title_of(title)
     bare = re.sub(r"\s*[(（].*?[)）]\s*", "", title).strip()
-    return _BY_TITLE.get(title) or _BY_TITLE.get(bare) or _BY_TITLE.get(re.split(r"\s*[/>]\s*", bare)[-1])
+    found = _BY_TITLE.get(title) or _BY_TITLE.get(bare) or _BY_TITLE.get(re.split(r"\s*[/>]\s*", bare)[-1])
+    if found is None:
+        found = next((name for alias, name in _LONG.items() if bare.startswith(alias + " ")), None)
+    return found
 
 
 def heading_of(line: str) -> tuple[Name | None, str, str] | None:

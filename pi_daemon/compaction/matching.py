@@ -9,7 +9,14 @@ from pi_daemon.compaction.questions import Kind, Question
 from pi_daemon.compaction.speech import forbids
 from pi_daemon.compaction.words import content_words, one_line
 
-SHARE: dict[Kind, float] = {"constraint": 0.7, "request": 0.6, "unfinished": 0.6, "openCall": 0.7, "error": 0.6}
+SHARE: dict[Kind, float] = {
+    "constraint": 0.7,
+    "request": 0.6,
+    "unfinished": 0.6,
+    "openCall": 0.7,
+    "error": 0.6,
+    "overcome": 0.6,
+}
 """Of the content words of a fact, those that must stand in one item of the summary. A third may differ: inflection,
 a synonym, what a rewording leaves out. At a half, items about another thing with the same names begin to pass."""
 
@@ -35,7 +42,7 @@ class Text:
             return self._names(question.text)
         if self._says(question.text.rstrip("…")):
             return True
-        if question.kind == "error" and not question.needles:
+        if question.kind in ("error", "overcome") and not question.needles:
             return self._alike(question)
         return all(map(self._names, question.needles)) and self._alike(question)
 

@@ -15,7 +15,7 @@ from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.speech import asks_nothing, constraints, own_words
 from pi_daemon.compaction.words import clip, key, one_line
 
-Kind = Literal["request", "constraint", "unfinished", "openCall", "error", "modified", "reference", "read"]
+Kind = Literal["request", "constraint", "unfinished", "openCall", "error", "modified", "reference", "overcome", "read"]
 
 WEIGHTS: dict[Kind, int] = {
     "request": 5,
@@ -25,10 +25,12 @@ WEIGHTS: dict[Kind, int] = {
     "error": 3,
     "modified": 3,
     "reference": 2,
+    "overcome": 1,
     "read": 1,
 }
 """What a kind counts in a score, in the order of what its loss costs: without the request the wrong thing is done,
-a broken constraint has to be undone; a file that was only read is read again. Kinds are weighed, not questions: forty
+a broken constraint has to be undone; a file that was only read is read again. An `error` is of a call after which none
+of its kind went well; one that was `overcome` is at most made again. Kinds are weighed, not questions: forty
 paths don't outweigh what the user asked for."""
 
 MOST: dict[Kind, int] = {
@@ -39,6 +41,7 @@ MOST: dict[Kind, int] = {
     "error": 12,
     "modified": 60,
     "reference": 16,
+    "overcome": 8,
     "read": 40,
 }
 """Questions of a kind. More would ask a summary to be a transcript: the newest are asked, since older ones have had
@@ -69,7 +72,8 @@ def draw(material: Material, results_left_out: bool = False) -> list[Question]:
     found += _newest(_unfinished(material.previous), "unfinished")
     if not results_left_out:
         found += _newest(_open_calls(done), "openCall")
-    found += _newest(_errors(done), "error")
+    errors = list(_errors(done))
+    found += _newest((one for one in errors if one.kind == "error"), "error")
     touched = _touched(done)
     modified, read_only = material.modified_files, material.read_files
     if not modified and not read_only:
@@ -77,6 +81,8 @@ def draw(material: Material, results_left_out: bool = False) -> list[Question]:
         read_only = [path for path, act in touched.items() if not act.changes_file]
     found += _newest(_paths("modified", modified, touched), "modified")
     found += _newest(_references(said, done), "reference")
+    standing = {key(one.text) for one in found if one.kind == "error"}
+    found += _newest((one for one in errors if one.kind == "overcome" and key(one.text) not in standing), "overcome")
     found += _newest(_paths("read", read_only, touched), "read")
     return found
 
@@ -139,13 +145,12 @@ def _open_calls(done: list[Act]) -> Iterator[Question]:
 
 
 def _errors(done: list[Act]) -> Iterator[Question]:
-    """Those that were overcome first: of too many they are left out."""
     standing = {id(act) for act in standing_failures(done)}
-    failed = [act for act in done if act.failed and act.result]
-    for act in sorted(failed, key=lambda act: id(act) in standing):
-        line = error_line(act.result or "")
+    for act in done:
+        line = error_line(act.result or "") if act.failed else None
         if line is not None:
-            yield Question("error", line, tuple(symbols(line)), act.result_entry)
+            kind: Kind = "error" if id(act) in standing else "overcome"
+            yield Question(kind, line, tuple(symbols(line)), act.result_entry)
 
 
 def _touched(done: Iterable[Act]) -> dict[str, Act]:

@@ -21,9 +21,9 @@ Policy = Literal["report", "amend", "refuse"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 DEFAULT_POLICY: Policy = "amend"
 
-REFUSED_BELOW = 0.6
-"""One that names the request, the constraints, open work and the files, but no error or reference, scores 0.79; one
-that kept files alone scores 0.17."""
+REFUSED_BELOW = 0.5
+"""Half of what counts is lost. One that names the request, the constraints, open work and the files, but no error or
+reference, scores 0.76; one that kept the files alone 0.16; \"we talked about code\" 0."""
 
 AMEND_TOKENS = 2000
 """What is added at most: a tenth of what a compaction keeps word for word."""
@@ -96,6 +96,7 @@ _LABELS: dict[Kind, str] = {
     "unfinished": "Was still open",
     "openCall": "Call without a result",
     "error": "Error",
+    "overcome": "Error, overcome since",
     "modified": "Modified",
     "reference": "From a result",
     "read": "Read",

@@ -19,7 +19,7 @@ _BINDS = re.compile(
         |make\s+sure|be\s+sure|stick\s+(?:to|with)|keep\s+(?!in\s+mind|going|at\s+it)|only\s+(?!a\b|one\b|thing)|no\s+(?!,|idea|problem|worries|need\b
         |clue|way\b)\w+|use\s+only|remember\s+(?:to|that)|leave\b.*\b(?:alone|as\s+is|untouched))\b
     |\b(?:should(?:n['’]?t|\s+not|\s+(?:always|only|never))|can(?:not|['’]t)\s+(?:be|use|have)|may\s+not|has\s+to|have\s+to
-        |needs?\s+to\s+be|not\s+allowed|is\s+required|are\s+required|i\s+(?:want|prefer|only\s+want|would\s+(?:like|only|prefer)|don['’]?t\s+want)
+        |needs?\s+to\s+be|not\s+allowed|is\s+required|are\s+required|i\s+(?:want(?!\s+you\s+to\b)|prefer|only\s+want|would\s+(?:like|only|prefer)|don['’]?t\s+want)
         |we\s+(?:only\s+want|don['’]?t\s+want|never)|at\s+(?:most|least)\s+\d|no\s+more\s+than|rather\s+than|without\s+(?:any|changing|touching|breaking|using|adding)
         |(?:use|using|do|run|touch|change|edit|modify|want|commit)\s+(?:\w+\s+){0,3}only
         |only\s+(?:use|run|edit|touch|change|modify|commit|test|want|write|when|if|after|for|in)

@@ -28,7 +28,9 @@ _STOP = frozenset(
     gets got had has have he her here him his how i if in into is it its just know let lets like make me my no not now
     of off ok on one or our out please re s she so some such than that the their them then there these they thing
     things this those to too up us very was way we well were what when where which who why will with would yes you
-    your don t im ve ll d isn doesn didn won can't don't i'm i've it's that's let's we're you're must should""",
+    your don t im ve ll d isn doesn didn won can't don't i'm i've it's that's let's we're you're must should
+        actually already alright anything else btw everything fuck fucked fucking maybe need please really shit shitty
+        something still stuff sure want wanted whatever would""",
     )
 )
 _STEM = re.compile(r"(?:'s|’s|ing|ed|es|s)\Z")

@@ -42,8 +42,9 @@ def test_the_sections_are_filled_from_where_they_are_known() -> None:
 def test_an_earlier_summary_is_updated() -> None:
     previous = (
         "## Goal\nA themed editor\n\n## Constraints & Preferences\n- No chalk\n\n## Progress\n### Done\n"
-        "- [x] theme.ts written\n### In Progress\n- [ ] Port the user message selector\n- [ ] Write the changelog entry\n"
-        "### Blocked\n- `npm test` fails: error TS1\n\n## Next Steps\n1. Run the linter over packages\n2. Release version two\n"
+        "- [x] theme.ts written\n### In Progress\n- [ ] Port the user message selector\n"
+        "- [ ] Write the changelog entry\n### Blocked\n- `npm test` fails: error TS1\n\n## Next Steps\n1. Run the linter over packages\n"
+        "2. Release version two\n"
     )
     talk = Talk()
     talk.user("go on with the selectors")

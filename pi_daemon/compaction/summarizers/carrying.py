@@ -9,12 +9,15 @@ from pi_daemon.compaction.acts import Act, short_command
 from pi_daemon.compaction.form import Summary
 from pi_daemon.compaction.speech import finished
 from pi_daemon.compaction.summarizers.labels import Labels, begins
-from pi_daemon.compaction.summarizers.picking import Item
+from pi_daemon.compaction.summarizers.picking import OTHER, Item
 from pi_daemon.compaction.summarizers.turns import Turn
 from pi_daemon.compaction.words import clip, content_words, key, sentences
 
 CARRIED_CHARACTERS = 600
 """Of an item of an earlier summary. Models write a paragraph at times; more is a pasted text."""
+
+OTHER_CHARACTERS = 1500
+"""Of an item in a section that the form doesn't know: a model made one for a table, a tree of files, an interface."""
 
 CARRIED_STEPS = 12
 """Next steps that are carried: what was planned before and not done after that many others hardly will be."""
@@ -96,11 +99,13 @@ def carried(before: Summary, evidence: Evidence, labels: Labels, new_goal: bool,
         if evidence.shows(text):
             yield Item("done", text, 46)
     for text in [text for text in steps if not evidence.shows(text)][:CARRIED_STEPS]:
-        yield Item("next_steps", text, 81)
-    others = [f"{section.heading}: {text}" for section in before.others for text in section.items]
-    context = [*_clipped(before.critical), *_clipped(others)]
+        yield Item("next_steps", text, 62 if new_request else 81)
+    context = list(_clipped(before.critical))
     for number, text in enumerate(context):
         yield Item("critical", text, 48 + 6 * number / len(context))
+    for section in before.others:
+        for text in _clipped(section.items, OTHER_CHARACTERS):
+            yield Item(OTHER + clip(section.heading, 120), text, 47)
 
 
 _CALLS = ("Call without a result: ", "没有结果的调用：")
@@ -110,7 +115,7 @@ def _replaced(text: str, new_request: bool) -> bool:
     return new_request and (begins(text, "last_request") or begins(text, "asked_user"))
 
 
-def _clipped(items: Iterable[str]) -> Iterator[str]:
-    """Each once. Dropped are counts of what was left out: they are counted anew."""
-    different = {key(item): clip(item, CARRIED_CHARACTERS) for item in items}
+def _clipped(items: Iterable[str], limit: int = CARRIED_CHARACTERS) -> Iterator[str]:
+    """Each once."""
+    different = {key(item): clip(item, limit) for item in items}
     return iter(different.values())

@@ -39,9 +39,12 @@ RECENT_TURNS = 3
 """A failure that came earlier and that nothing overcame is no longer in the way of what is done now."""
 
 _LOOKS = re.compile(
-    r"(?:grep|rg|ls|cat|find|head|tail|sed -n|wc|tree|pwd|echo|which|git (?:status|log|diff|show|branch))\b"
+    r"(?:grep|rg|ls|cat|find|head|tail|sed -n|wc|tree|pwd|echo|which|sleep|git (?:status|log|diff|show|branch))\b"
 )
 """Commands that only look: what they found is in the context or isn't."""
+
+_SAID_ALREADY = re.compile(r"\bgit commit\b|…")
+"""Commits stand under Done; what had to be cut can't be run again from here."""
 
 _COMMIT = re.compile(r"^\[([^\s\]]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 
@@ -94,10 +97,13 @@ def _one(
     requests = [turn for turn in made if turn.request and not asks_nothing(turn.request)]
     dropped = max((at for at, turn in enumerate(requests) if drops_goal(turn.request or "")), default=None)
     items: list[Item] = []
+    steps: list[Item] = []
     if material.previous is not None:
         before = parse(material.previous).folded()
         evidence = Evidence(made, done)
-        items += carried(before, evidence, labels, dropped is not None, bool(requests))
+        kept = list(carried(before, evidence, labels, dropped is not None, bool(requests)))
+        steps = [item for item in kept if item.place == "next_steps"]  # what was asked for since comes first
+        items += [item for item in kept if item.place != "next_steps"]
     valid = requests[dropped:] if dropped is not None else requests
     items += _goal(valid, labels, fresh=not any(item.place == "goal" for item in items))
     items += [Item("constraints", one.text, 92) for one in questions if one.kind == "constraint" and one.entry_id]
@@ -105,7 +111,7 @@ def _one(
     items += _in_progress(made, questions, labels, going_on)
     items += _blocked(made, done, labels)
     items += _decisions(made)
-    items += _next_steps(made, requests, labels)
+    items += [*_next_steps(made, requests, labels), *steps]
     items += _critical(said, done, questions, labels)
     for place, paths, worth in (
         ("modified_files", material.modified_files, 75),
@@ -229,13 +235,13 @@ def _critical(
     results = {act.result_entry: act for act in done if act.result}
     for question in questions:
         act = results.get(question.entry_id)
-        if question.kind == "error" and act is not None:
+        if question.kind in ("error", "overcome") and act is not None:
             yield Item("critical", f"{labels.overcome}`{clip(_what(act), 120)}`: {question.text}", 62)
         elif question.kind == "reference" and act is not None:
             line = _line_with(act.result or "", question.text)
             yield Item("critical", f"`{question.text}`: {line}" if line else f"`{question.text}`", 60)
     ran = [act for act in done if act.command and act.result is not None]
-    commands = {what: act for act in ran if not _LOOKS.match(what := _what(act)) and "…" not in what}
+    commands = {what: act for act in ran if not _LOOKS.match(what := _what(act)) and not _SAID_ALREADY.search(what)}
     for what, act in list(commands.items())[-COMMANDS:]:
         yield Item("critical", f"{labels.ran}`{what}`: {labels.badly if act.failed else labels.well}", 43)
 

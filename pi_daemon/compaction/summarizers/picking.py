@@ -6,14 +6,16 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from pi_daemon.compaction.form import Summary, render
+from pi_daemon.compaction.form import Section, Summary, render
 from pi_daemon.compaction.headings import Name
 from pi_daemon.compaction.tokens import CHARACTERS_A_TOKEN
 from pi_daemon.compaction.words import clip, content_words, key, tokens_of
 from pi_daemon.session.jstext import utf16_length
 
 Place = Name | str
-"""A section, or `read_files` or `modified_files`."""
+"""A section of the form, `read_files`, `modified_files`, or `OTHER` and the heading of another section."""
+
+OTHER = "# "
 
 
 class Item(Struct):
@@ -49,15 +51,20 @@ def pick(items: Iterable[Item], budget_tokens: int, split: Summary | None = None
         same = (item.place, item.text if item.place.endswith("_files") else key(item.text))
         before = different.get(same)
         if before is None or item.worth > before.worth:
-            different[same] = item if before is None else Item(item.place, before.text, item.worth)
+            different[same] = item if before is None else Item(before.place, before.text, item.worth)
     ordered = [item for item in different.values() if item.text.strip()]
     room = budget - utf16_length(render(Summary(split=split)))
     chosen: list[int] = []
+    headed: set[Place] = set()
     for at in sorted(range(len(ordered)), key=lambda at: (-ordered[at].worth, -at)):
-        cost = utf16_length(ordered[at].text) + _MARKS + 2 * ordered[at].text.count("\n")
+        item = ordered[at]
+        cost = utf16_length(item.text) + _MARKS + 2 * item.text.count("\n")
+        if item.place.startswith(OTHER) and item.place not in headed:
+            cost += utf16_length(item.place) + _MARKS
         if cost <= room:
             chosen.append(at)
             room -= cost
+            headed.add(item.place)
     while True:
         text = render(_summary((ordered[at] for at in sorted(chosen)), split))
         if tokens_of(text) <= budget_tokens or not chosen:
@@ -73,6 +80,12 @@ def pick(items: Iterable[Item], budget_tokens: int, split: Summary | None = None
 
 def _summary(items: Iterable[Item], split: Summary | None) -> Summary:
     made = Summary(split=split)
+    others: dict[str, Section] = {}
     for item in items:
-        getattr(made, item.place).append(item.text)
+        if item.place.startswith(OTHER):
+            heading = item.place.removeprefix(OTHER)
+            others.setdefault(heading, Section(heading, [])).items.append(item.text)
+        else:
+            getattr(made, item.place).append(item.text)
+    made.others = list(others.values())
     return made
