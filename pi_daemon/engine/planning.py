@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from pi_daemon.compaction.files import Files
 from pi_daemon.compaction.gather import Gathering
+from pi_daemon.compaction.listing import Listing
 from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.plan import Plan, Planner
 from pi_daemon.compaction.settings import CompactionSettings
@@ -42,6 +44,11 @@ async def plan(session: LiveSession, settings: CompactionSettings) -> Plan:
     known = session.meter.at(session.leaf_id)
     planner = Planner(trail.path, trail.selection(), settings, known)
     return (await fed(planner, session)).plan
+
+
+async def files(session: LiveSession, plan: Plan) -> Files:
+    """The files that the summary would name. Raises StorageFailed."""
+    return (await fed(Listing(plan), session)).files
 
 
 async def material(session: LiveSession, plan: Plan) -> Material:

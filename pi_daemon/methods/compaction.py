@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from msgspec import UNSET, Raw, convert
 
-from pi_daemon.compaction.settings import Numbers
+from pi_daemon.compaction.plan import Plan
+from pi_daemon.compaction.settings import CompactionSettings, Numbers
 from pi_daemon.compaction.summarizers.asking import requests
 from pi_daemon.engine import planning
 from pi_daemon.engine.compactions import Wanted, work_for
+from pi_daemon.engine.live import LiveSession
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
 from pi_daemon.methods.summarizer import wire_request
@@ -34,7 +36,7 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
         settings = await compactions.settings(session, numbers)
         revision = session.revision
         made = await planning.plan(session, settings)
-        material = await planning.material(session, made)
+        files = await planning.files(session, made)
         window = session.options.context_window if params.context_window is UNSET else params.context_window
         try:
             summarizer = compactions.summarizers.choose(session.options.summarizer, shared.origin(call)).name
@@ -54,14 +56,19 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
             summarized_entry_ids=[source.head.id for source in made.history],
             prefix_entry_ids=[source.head.id for source in made.prefix],
             previous_compaction_id=made.compaction.id if made.compaction is not None else None,
-            read_files=list(material.read_files),
-            modified_files=list(material.modified_files),
+            read_files=list(files.read),
+            modified_files=list(files.modified),
             summarizer=summarizer,
-            requests=[wire_request(one) for one in requests(work_for(material, settings, instructions))]
-            if params.requests
-            else UNSET,
+            requests=await _requests(session, made, settings, instructions) if params.requests else UNSET,
             revision=revision,
         )
+
+
+async def _requests(
+    session: LiveSession, plan: Plan, settings: CompactionSettings, instructions: str | None
+) -> list[c.SummarizeParams]:
+    material = await planning.material(session, plan)
+    return [wire_request(one) for one in requests(work_for(material, settings, instructions))]
 
 
 async def compact(shared: Shared, call: Call, params: c.CompactParams) -> c.CompactResult:

@@ -43,7 +43,8 @@ def test_an_earlier_summary_is_updated() -> None:
     previous = (
         "## Goal\nA themed editor\n\n## Constraints & Preferences\n- No chalk\n\n## Progress\n### Done\n"
         "- [x] theme.ts written\n### In Progress\n- [ ] Port the user message selector\n"
-        "- [ ] Write the changelog entry\n### Blocked\n- `npm test` fails: error TS1\n\n## Next Steps\n1. Run the linter over packages\n"
+        "- [ ] Write the changelog entry\n### Blocked\n- `npm test` fails: error TS1\n\n## Next Steps\n"
+        "1. Run the linter over packages\n"
         "2. Release version two\n"
     )
     talk = Talk()
