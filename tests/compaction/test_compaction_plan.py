@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pi_daemon.compaction import portions
 from pi_daemon.compaction.cut import role_of
-from pi_daemon.compaction.plan import Plan, should_compact
+from pi_daemon.compaction.plan import Plan
 from pi_daemon.session.errors import NothingToCompact
 from pi_daemon.session.selection import select
 from tests.compaction.planning import Reader, compaction, edit, ids, plan, result, summary
@@ -20,11 +20,6 @@ TEN = "x" * 40
 """Ten tokens."""
 
 USAGE = {"totalTokens": 1_000}
-
-
-def test_should_compact() -> None:
-    assert should_compact(84, 100, 17)
-    assert not should_compact(83, 100, 17)
 
 
 def two_turns() -> list[bytes]:
