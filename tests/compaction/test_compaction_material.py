@@ -8,10 +8,13 @@ import pytest
 
 from pi_daemon.compaction import portions
 from pi_daemon.compaction.files import Files
+from pi_daemon.compaction.listing import Listing
+from pi_daemon.session.rawjson import loads
 from tests.compaction.planning import Reader, compaction, edit, result, summary
 from tests.session.entries import Chain, answer, call, line, text, user
 
 LISTS = {"readFiles": ["r", "m", 5], "modifiedFiles": ["m"]}
+NESTED = {"calls": [{"name": "write", "arguments": {"path": "n"}}, {"name": "read"}]}
 
 
 def test_messages_come_decoded_with_the_entry_they_are_from() -> None:
@@ -119,6 +122,55 @@ class TestFiles:
     )
     def test_what_names_no_file(self, odd: dict[str, Any]) -> None:
         assert self.seen(odd) == ([], [])
+
+
+class TestFilesOfLines:
+    """Lines in which hardly anything is decoded, against the same decoded."""
+
+    @pytest.mark.parametrize(
+        "stored",
+        [
+            answer("a", None, [text('"nestedCalls"'), call("1", "read", path="é"), call("2", "edit", path="b", n=[1])]),
+            answer("a", None, [call("1", "read", path=5), call("2", "edit", path="b"), 7]),
+            answer("a", None, [{"type": "toolCall", "name": "read", "arguments": None}, call("2", "edit", path="b")]),
+            answer("a", None, [call("1", "read", path="\ud800"), {"type": "later", "name": "read"}]),
+            answer("a", None, [call("1", "read", path="p")]).replace(b"toolCall", b"tool\\u0043all"),
+            line("message", "a", None, message={"role": "assistant", "content": "toolCall"}),
+            line("message", "a", None, message={"role": "assistant", "content": None, "x": "toolCall"}),
+            result("r", None, "\x1b[0m", nestedCalls=NESTED, details={"type": "toolCall", "x": [{}]}),
+            result("r", None, nestedCalls=None),
+            result("r", None, nestedCalls={"calls": None}),
+            result("r", None, nestedCalls=NESTED).replace(b"nestedCalls", b"\\u006eestedCalls"),
+            result("r", None, details={"nestedCalls": NESTED}),
+            result("r", None, details={"content": [call("1", "read", path="p")]}),
+        ],
+    )
+    def test_they_name_the_same(self, stored: bytes) -> None:
+        message = loads(stored)["message"]
+        lines, decoded = Files(), Files()
+        lines.see_line(stored, message["role"])
+        decoded.see(message)
+        assert (lines.read, lines.modified) == (decoded.read, decoded.modified)
+
+    def test_a_plan_lists_what_its_material_does_and_reads_less(self) -> None:
+        lines = [
+            user("u", None),
+            answer("a", "u", [call("1", "read", path="a"), call("2", "edit", path="b")]),
+            result("r", "a", nestedCalls=NESTED),
+            compaction("c", "r", "a", details=LISTS),
+            answer("d", "c", [call("1", "read", path="d")]),
+            user("v", "d"),
+            user("w", "v"),
+        ]
+        for more in ([], [edit("e", "w", "a", "nothing"), user("x", "e")]):
+            reader = Reader(Chain(*lines, *more))
+            plan = reader.plan(0)
+            found = reader.material(plan)
+            reader.read.clear()
+            files = reader.finish(Listing(plan)).files
+            assert (files.read, files.modified) == (found.read_files, found.modified_files)
+            assert "n" in files.modified and ("b" in files.modified) == (not more)
+            assert not {"u", "v"} & set(reader.read)
 
 
 class TestBranch:

@@ -12,6 +12,7 @@ from peers import House, Peer, pipe_wire
 
 from pi_daemon.daemon.server import Address, Config, Daemon
 from pi_daemon.daemon.token import token_path
+from pi_daemon.engine.options import SessionOptions
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.transports.stdio import StdioServer
 
@@ -50,7 +51,7 @@ async def living(transport: str, base: Path, **caps: Any) -> AsyncIterator[Livin
         stdio=transport == "stdio",
         sessions_dir=base / "sessions",
         state_dir=base / "state",
-        durability="written",
+        options=SessionOptions(durability="written"),
         limits=limits,
     )
     daemon = Daemon(config)
