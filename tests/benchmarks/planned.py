@@ -17,14 +17,14 @@ from typing import Any, TypeVar
 
 from pi_daemon.compaction.gather import Gathering
 from pi_daemon.compaction.listing import Listing
-from pi_daemon.compaction.plan import CompactionSettings, Planner
-from pi_daemon.engine.options import KEEP_RECENT_TOKENS, RESERVE_TOKENS
+from pi_daemon.compaction.plan import Planner
+from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.session.selection import Trail
 from pi_daemon.storage.files import FileRepository
 from pi_daemon.storage.layout import find_layout
 from pi_daemon.storage.protocols import SessionLog
 
-SETTINGS = CompactionSettings(RESERVE_TOKENS, KEEP_RECENT_TOKENS)
+SETTINGS = CompactionSettings()
 FEW = 3
 """Rounds of what takes long."""
 

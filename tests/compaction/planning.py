@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 from pi_daemon.compaction.branch import BranchGathering, branch_sources
 from pi_daemon.compaction.gather import Gathering
 from pi_daemon.compaction.material import Material
-from pi_daemon.compaction.plan import CompactionSettings, Plan, Planner
+from pi_daemon.compaction.plan import Plan, Planner
+from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.session.head import Head
 from pi_daemon.session.selection import select
 from tests.session.entries import Chain, line, text

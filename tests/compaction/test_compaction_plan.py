@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pi_daemon.compaction import portions
 from pi_daemon.compaction.cut import role_of
-from pi_daemon.compaction.plan import Plan
+from pi_daemon.compaction.plan import Plan, Planner
+from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.session.errors import NothingToCompact
 from pi_daemon.session.selection import select
 from tests.compaction.planning import Reader, compaction, edit, ids, plan, result, summary
@@ -195,6 +196,18 @@ def test_the_size_is_read_of_all_where_no_usage_counts_and_it_is_not_known() -> 
     reader.read.clear()
     assert reader.plan(1_000, tokens=5).tokens_before == 5
     assert len(reader.read) < 500
+
+
+def test_what_becomes_of_the_path_while_lines_are_read_changes_nothing() -> None:
+    lines = [line("label", "l", None, targetId="u1", label="L"), user("u1", "l", TEN), *two_turns()[1:]]
+    chain = Chain(*lines)
+    path = chain.tree.path("a2")
+    planner = Planner(path, select(path), CompactionSettings(0, 10))
+    while wanted := planner.wanted():
+        path.clear()
+        planner.give(chain.of(wanted))
+    assert (planner.plan.leaf_id, planner.plan.first_kept_id) == ("a2", "a2")
+    assert ids(planner.plan.history) == ["u1", "a1"]
 
 
 KINDS: dict[str, Any] = {

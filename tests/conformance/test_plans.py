@@ -17,7 +17,8 @@ from pi_daemon.compaction.branch import BranchGathering, branch_sources
 from pi_daemon.compaction.gather import Gathering
 from pi_daemon.compaction.listing import Listing
 from pi_daemon.compaction.material import Material, Said
-from pi_daemon.compaction.plan import CompactionSettings, Plan, Planner
+from pi_daemon.compaction.plan import Plan, Planner
+from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.compaction.transcript import MAX_RESULT, transcript_line
 from pi_daemon.session.errors import NothingToCompact
 from pi_daemon.session.jstext import number_text, utf16_length

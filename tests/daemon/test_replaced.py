@@ -9,7 +9,7 @@ import signal
 from typing import Any
 
 import pytest
-from home import Home, ended, kill
+from home import Home, ended, eventually, kill
 from pi_daemon_client import AppendedEvent, AsyncClient, ResyncEvent, ServerError, Watch
 
 from pi_daemon.daemon.version import newer
@@ -218,7 +218,7 @@ async def test_the_python_client_goes_on_behind_the_bridge(home: Home) -> None:
                 expected.append("three")
             assert client.daemon["daemonId"] != first["daemonId"]
             assert client.daemon["clientId"] != first["clientId"]
-            assert listened == [False, True]
+            await eventually(lambda: listened == [False, True])
             assert isinstance(await resynced(watch), ResyncEvent)
             texts = [entry["message"]["content"] async for entry in client.iter_entries(session) if "message" in entry]
             assert sorted(texts) == sorted(expected)
