@@ -349,12 +349,13 @@ class Hub:
             return await self.files.repair(path)
 
     async def tidy(self) -> None:
-        """Let go what has been idle for long; to be called now and then."""
-        before = self.environment.now_ms() - IDLE_MS
+        """Let go what has been idle for long, or since a time that has yet to come, the clock having been set back; to
+        be called now and then."""
+        now = self.environment.now_ms()
         for location, since in list(self._idle_since.items()):
             if location not in self._idle:
                 del self._idle_since[location]
-            elif since < before:
+            elif not now - IDLE_MS <= since <= now:
                 await self._drop(self._idle[location])
 
     async def close(self) -> None:

@@ -325,6 +325,24 @@ def test_what_is_idle_for_long_is_let_go(world: World) -> None:
     asyncio.run(main())
 
 
+def test_what_is_idle_is_let_go_after_the_clock_was_set_back(world: World) -> None:
+    clock = [10 * hubs.IDLE_MS]
+    world.environment = structs.replace(world.environment, now_ms=lambda: clock[0])
+
+    async def main() -> None:
+        async with world.hub() as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            async with hub.use(made.session_id):
+                pass
+            await hub.tidy()
+            assert hub.sessions == [made]
+            clock[0] -= 5 * hubs.IDLE_MS
+            await hub.tidy()
+            assert hub.sessions == []
+
+    asyncio.run(main())
+
+
 def test_two_daemons_take_turns_at_a_session(world: World) -> None:
     async def main() -> None:
         async with world.hub() as one, world.hub() as other:
