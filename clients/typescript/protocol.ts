@@ -778,8 +778,8 @@ export interface Retention {
   /** the same once what it lacked was added to it, as far as there was room. */
   scoreAfter: number;
   /**
-   * by kind of fact: `request` (the last one), `constraint`, `unfinished`, `openCall`, `error`, `modified`,
-   * `reference`, `read`.
+   * by kind of fact: `request` (the last one), `constraint`, `unfinished`, `openCall`, `error` (that still stands),
+   * `modified`, `reference`, `overcome` (an error that is none any more), `read`.
    */
   kinds: { [name: string]: RetentionTally };
   /** facts that it lacked, the most valuable first, at most 20. */

@@ -27,6 +27,7 @@ KINDS = {
     "unfinished": "open items",
     "openCall": "open calls",
     "error": "errors",
+    "overcome": "errors overcome",
     "modified": "files modified",
     "reference": "references",
     "read": "files read",

@@ -1,7 +1,8 @@
 """`python -m tests.benchmarks.retention [DIRECTORY]`: what summaries of recorded sessions keep, as a table.
 
 For each session: all but the last 20,000 tokens of its last path are summarized, by the extractive summarizer and by
-a deliberately bad one, before and after it is amended. Without a directory: ../shared/sessions beside the repository,
+a deliberately bad one, before and after it is amended. Where a session was compacted, so is what each compaction
+covers, and its own summary is put to the same questions. Without a directory: ../shared/sessions beside the repository,
 or PI_DAEMON_SHARED.
 """
 
@@ -15,51 +16,67 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from pi_daemon.compaction.form import with_files
 from pi_daemon.compaction.material import Material
-from pi_daemon.compaction.questions import draw
+from pi_daemon.compaction.questions import Question, draw
 from pi_daemon.compaction.retention import amend, check
 from pi_daemon.compaction.summarizers.extractive import BUDGET_TOKENS, extract
 from pi_daemon.compaction.tokens import estimate
 from pi_daemon.compaction.words import tokens_of
-from tests.compaction.recorded import KEPT_TOKENS, RECORDED, material_of
+from tests.compaction.recorded import KEPT_TOKENS, RECORDED, compactions_of, material_of
 
 BAD = "The user and the assistant worked on some code and made progress. We talked about code."
 
 
+class Judged(Struct):
+    """A summary: its size in tokens and its score from 0 to 1, as it is and amended."""
+
+    size: int
+    score: float
+    amended_size: int
+    amended_score: float
+
+
 class Row(Struct):
-    """Sizes in tokens, scores from 0 to 1, `milliseconds` for the extractive summary with its questions."""
+    """`covered` names the range; sizes in tokens; `milliseconds` for the extractive summary with its questions.
+
+    The extractive summarizer draws the same questions, so what its score tells is whether they fit its budget.
+    `own` is the summary that the session itself has of the range, file lists included.
+    """
 
     session: str
+    covered: str
     messages: int
     transcript: int
     questions: int
-    size: int
-    score: float
     milliseconds: float
-    bad_score: float
-    amended_score: float
-    amended_size: int
+    extractive: Judged
+    bad: Judged
+    own: Judged | None = None
 
 
-def measured(session: str, material: Material, budget: int = BUDGET_TOKENS) -> Row:
+def judged(summary: str, questions: list[Question]) -> Judged:
+    kept = check(summary, questions)
+    amended = amend(summary, kept)
+    return Judged(tokens_of(summary), kept.score, tokens_of(amended), check(amended, questions).score)
+
+
+def measured(session: str, covered: str, material: Material, budget: int, own: str | None = None) -> Row:
     began = time.perf_counter()
     summary = extract(material, budget)
     questions = draw(material)
-    kept = check(summary, questions)
+    check(summary, questions)
     took = time.perf_counter() - began
-    bad = check(BAD, questions)
-    amended = amend(BAD, bad)
     return Row(
         session,
+        covered,
         len(material.all),
         sum(estimate(one.message) for one in material.all),
         len(questions),
-        tokens_of(summary),
-        kept.score,
         took * 1e3,
-        bad.score,
-        check(amended, questions).score,
-        tokens_of(amended),
+        judged(summary, questions),
+        judged(BAD, questions),
+        None if own is None else judged(with_files(own, material.read_files, material.modified_files), questions),
     )
 
 
@@ -68,19 +85,43 @@ def rows(directory: Path, keep: int, budget: int) -> Iterable[Row]:
     for file in sorted(directory.glob("*.jsonl")):
         material = material_of(file, keep)
         if material.history:
-            yield measured(file.stem, material, budget)
+            yield measured(file.stem, f"all but {keep:,} tokens", material, budget)
+        for number, (covered, summary) in enumerate(compactions_of(file), 1):
+            if len(covered.history) >= LEAST_MESSAGES:
+                yield measured(file.stem, f"its compaction {number}", covered, budget, summary)
+
+
+LEAST_MESSAGES = 20
+"""Compactions of fewer are made up for tests of the format."""
 
 
 def markdown(found: Iterable[Row]) -> str:
     lines = [
-        "| session | messages | transcript | questions | extractive: size | score | ms | bad: score | amended | size |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
+        "| session | covered | messages | transcript | questions | extractive: tokens | score | ms "
+        "| bad: score | amended | tokens | own: tokens | score | amended | tokens |",
+        "| --- | --- " + "| --: " * 13 + "|",
     ]
-    lines += [
-        f"| {row.session} | {row.messages:,} | {row.transcript:,} | {row.questions} | {row.size:,} | {row.score:.2f} "
-        f"| {row.milliseconds:.0f} | {row.bad_score:.2f} | {row.amended_score:.2f} | {row.amended_size:,} |"
-        for row in found
-    ]
+    for row in found:
+        cells = [
+            row.session,
+            row.covered,
+            f"{row.messages:,}",
+            f"{row.transcript:,}",
+            str(row.questions),
+            f"{row.extractive.size:,}",
+            f"{row.extractive.score:.2f}",
+            f"{row.milliseconds:.0f}",
+            f"{row.bad.score:.2f}",
+            f"{row.bad.amended_score:.2f}",
+            f"{row.bad.amended_size:,}",
+        ]
+        own = row.own
+        cells += (
+            [f"{own.size:,}", f"{own.score:.2f}", f"{own.amended_score:.2f}", f"{own.amended_size:,}"]
+            if own is not None
+            else [""] * 4
+        )
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -29,6 +29,24 @@ def material_of(file: Path, keep: int = KEPT_TOKENS) -> Material:
     return material(said[: _cut(said, keep)])
 
 
+def compactions_of(file: Path) -> list[tuple[Material, str]]:
+    """For each compaction on the last path what it covers, with the summary before it, and its own summary."""
+    session = read(file)
+    path = session.tree.path(session.tree.last_id)
+    places = {head.id: place for place, head in enumerate(path)}
+    found: list[tuple[Material, str]] = []
+    start, previous = 0, None
+    for place, head in enumerate(path):
+        if head.type != "compaction":
+            continue
+        entry = loads(session.line(head))
+        end = places.get(entry.get("firstKeptEntryId"), place)
+        covered = [one for one in path[start:end] if one.type != "compaction"]
+        found.append((material(said_of(session, covered), previous), str(entry.get("summary"))))
+        start, previous = max(start, end), found[-1][1]
+    return found
+
+
 def said_of(session: Session, path: Sequence[Head]) -> list[Said]:
     selection = select(path)
     projection: Projection = project(selection, [session.line(head) for head in selection.heads()])

@@ -40,13 +40,26 @@ def test_the_sections_are_filled_from_where_they_are_known() -> None:
 
 
 def test_an_earlier_summary_is_updated() -> None:
-    previous = (
-        "## Goal\nA themed editor\n\n## Constraints & Preferences\n- No chalk\n\n## Progress\n### Done\n"
-        "- [x] theme.ts written\n### In Progress\n- [ ] Port the user message selector\n"
-        "- [ ] Write the changelog entry\n### Blocked\n- `npm test` fails: error TS1\n\n## Next Steps\n"
-        "1. Run the linter over packages\n"
-        "2. Release version two\n"
-    )
+    previous = """
+## Goal
+A themed editor
+
+## Constraints & Preferences
+- No chalk
+
+## Progress
+### Done
+- [x] theme.ts written
+### In Progress
+- [ ] Port the user message selector
+- [ ] Write the changelog entry
+### Blocked
+- `npm test` fails: error TS1
+
+## Next Steps
+1. Run the linter over packages
+2. Release version two
+"""
     talk = Talk()
     talk.user("go on with the selectors")
     talk.call("edit", "ok", path="src/s.ts")

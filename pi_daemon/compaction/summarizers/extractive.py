@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+import msgspec
+
 from pi_daemon.compaction.acts import Act, acts, short_command, standing_failures, text_of
 from pi_daemon.compaction.failures import error_line
 from pi_daemon.compaction.form import Summary, parse, without_files
@@ -63,37 +65,35 @@ def extract(
     """
     if kind == "split":
         whole = Material(material.prefix or material.history)
-        return without_files(_one(whole, budget_tokens, instructions, going_on=True, outer=None, split=None))[0].strip()
-    joined = bool(material.prefix) and bool(material.history or material.previous)
-    split: Summary | None = None
-    if joined:
-        text = extract(Material((), material.prefix), int(budget_tokens * SPLIT_SHARE), instructions, "split")
-        split = parse(text)
-        split.split = None
-    whole = Material(
-        material.history if joined else material.all,
-        previous=material.previous,
-        read_files=material.read_files,
-        modified_files=material.modified_files,
-    )
-    going_on = bool(material.prefix) and not joined
-    return _one(whole, budget_tokens, instructions, going_on, "branch" if kind == "branch" else None, split)
+        text = _one(whole, draw(whole), budget_tokens, instructions, going_on=True)
+        return without_files(text)[0].strip()
+    questions = draw(material, results_left_out=kind == "branch")
+    if not material.prefix or not (material.history or material.previous):
+        whole = msgspec.structs.replace(material, history=material.all, prefix=())
+        return _one(whole, questions, budget_tokens, instructions, going_on=bool(material.prefix))
+    text = extract(Material((), material.prefix), int(budget_tokens * SPLIT_SHARE), instructions, "split")
+    split = parse(text)
+    split.split = None
+    whole = msgspec.structs.replace(material, prefix=())
+    later = {one.entry_id for one in material.prefix} - {one.entry_id for one in material.history}
+    earlier = [question for question in questions if question.entry_id not in later]
+    return _one(whole, earlier, budget_tokens, instructions, going_on=False, split=split)
 
 
 def _one(
     material: Material,
+    questions: Sequence[Question],
     budget_tokens: int,
     instructions: str | None,
     going_on: bool,
-    outer: Literal["branch"] | None,
-    split: Summary | None,
+    split: Summary | None = None,
 ) -> str:
+    """The summary of `history`. `going_on`: its last turn goes on after it. `questions` may ask about more."""
     said = material.history
     done = acts(said)
     made = turns(said, done)
     spoken = " ".join((turn.request or "")[:400] for turn in made) or (material.previous or "")[:4000]
     labels = CHINESE if is_cjk(spoken) else ENGLISH
-    questions = draw(material, results_left_out=outer == "branch")
     requests = [turn for turn in made if turn.request and not asks_nothing(turn.request)]
     dropped = max((at for at, turn in enumerate(requests) if drops_goal(turn.request or "")), default=None)
     items: list[Item] = []

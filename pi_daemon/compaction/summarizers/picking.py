@@ -9,7 +9,7 @@ from msgspec import Struct
 from pi_daemon.compaction.form import Section, Summary, render
 from pi_daemon.compaction.headings import Name
 from pi_daemon.compaction.tokens import CHARACTERS_A_TOKEN
-from pi_daemon.compaction.words import clip, content_words, key, tokens_of
+from pi_daemon.compaction.words import clip, content_words, key, one_line, tokens_of
 from pi_daemon.session.jstext import utf16_length
 
 Place = Name | str
@@ -72,7 +72,7 @@ def pick(items: Iterable[Item], budget_tokens: int, split: Summary | None = None
         del chosen[-max(1, len(chosen) // 50) :]
     if tokens_of(text) > budget_tokens:  # not even the empty form fits
         best = max(ordered, key=lambda item: item.worth, default=None)
-        text = clip(best.text, budget) if best is not None else ""
+        text = clip(one_line(best.text), budget) if best is not None else ""
         while tokens_of(text) > max(budget_tokens, 0):
             text = clip(text, len(text) * 3 // 4)
     return text
