@@ -61,7 +61,7 @@ _BOXED: dict[str, str] = {"done": "[x] ", "in_progress": "[ ] "}
 _BOX = re.compile(r"(?:\[([ xX✓✔]?)\]\s+|\[([ xX✓✔]?)\]\Z)")
 _BULLET = re.compile(r"( ?)([-*+•] +|\d{1,3}[.)] +|[-*+•]\Z|\d{1,3}[.)]\Z)(.*)")
 _RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})\s*\Z")
-_FILES = re.compile(r"^<(read-files|modified-files)>[ \t]*\n(.*?)^</\1>[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_OPENS = re.compile(r"<(read-files|modified-files)>[ \t]*\Z")
 
 
 def render(summary: Summary, empty: bool = True) -> str:
@@ -91,11 +91,27 @@ def with_files(text: str, read_files: Sequence[str], modified_files: Sequence[st
 
 def without_files(text: str) -> tuple[str, list[str], list[str]]:
     """The text without its file lists; the paths read; the paths modified."""
+    if "-files>" not in text:
+        return text, [], []
     found: dict[str, list[str]] = {"read-files": [], "modified-files": []}
-    for match in _FILES.finditer(text):
-        found[match[1]] += match[2].split("\n")
-    body = _FILES.sub("", text) if any(found.values()) or "-files>" in text else text
-    return body, _paths(found["read-files"]), _paths(found["modified-files"])
+    lines = text.split("\n")
+    last_end = {f"</{name}>": -1 for name in found}
+    for at, line in enumerate(lines):
+        if line.rstrip() in last_end:
+            last_end[line.rstrip()] = at
+    body: list[str] = []
+    paths: list[str] | None = None
+    end = ""
+    for at, line in enumerate(lines):
+        if paths is not None and line.rstrip() == end:
+            paths = None
+        elif paths is not None:
+            paths.append(line)
+        elif (opens := _OPENS.match(line)) and last_end[f"</{opens[1]}>"] > at:
+            paths, end = found[opens[1]], f"</{opens[1]}>"
+        else:
+            body.append(line)
+    return "\n".join(body), _paths(found["read-files"]), _paths(found["modified-files"])
 
 
 def _paths(paths: Iterable[str]) -> list[str]:

@@ -58,6 +58,9 @@ _BY_TITLE: dict[str, Name] = {
     alias.strip(): name for name, aliases in _ALIASES.items() for alias in aliases.replace("\n", " ").split("|")
 }
 
+LONGEST = 200
+"""Characters of a line that can be a heading."""
+
 _LONG = {alias: name for alias, name in _BY_TITLE.items() if " " in alias}
 """Those that stay what they are with a word after them: `Key decisions made`."""
 
@@ -90,6 +93,8 @@ def named(title: str) -> Name | None:
 def heading_of(line: str) -> tuple[Name | None, str, str] | None:
     """If a line at the margin is a heading: the section it means (None: one the form doesn't know), its title, and
     what of the section stands on the line."""
+    if len(line) > LONGEST:
+        return None
     if marked := _MARKED.match(line):
         title = (marked[2] or "").strip("#*_:： ")
         name = named(title)

@@ -80,5 +80,6 @@ class Text:
         enough = SHARE[question.kind] * len(wanted)
         must_forbid = question.kind == "constraint" and forbids(question.text)
         return any(
-            len(wanted & words) >= enough and (not must_forbid or forbids(block)) for block, words in self._blocks
+            len(words) >= enough and len(wanted & words) >= enough and (not must_forbid or forbids(block))
+            for block, words in self._blocks
         )

@@ -119,7 +119,7 @@ def _constraints(material: Material) -> Iterator[Question]:
                 yield Question("constraint", clip(sentence, TEXT_CHARACTERS), entry_id=one.entry_id)
 
 
-_UNTICKED = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*\[ ?\]\s+(.+)$", re.MULTILINE)
+_UNTICKED = re.compile(r"^[ \t]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,8})?\[ ?\][ \t]+(.+)$", re.MULTILINE)
 
 
 def _unfinished(previous: str | None) -> Iterator[Question]:
@@ -180,7 +180,7 @@ _REFERENCE = re.compile(
     r"|\b(?=[0-9a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}\b"  # commits
     r"|\bv?\d+\.\d+\.\d+(?:[-+][\w.]+)?\b"  # versions
     r"|(?<![\w&])#\d{1,5}\b"  # tickets
-    r"|\btest_\w{3,}\b|\b[\w/]+\.py::[\w:]+"  # tests
+    r"|\btest_\w{3,}\b|\b[\w/]{1,200}\.py::[\w:]+"  # tests
     r"|(?:localhost|127\.0\.0\.1|0\.0\.0\.0):\d{2,5}\b|\b[Pp]ort:? \d{2,5}\b"
 )
 

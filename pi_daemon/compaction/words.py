@@ -20,7 +20,7 @@ _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"[^\W_](?:[\w.'’\-]*[^\W_])?")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 _MARKER = re.compile(r"\A(?:(?:[-*+•>☐]|#{1,6}|\d{1,3}[.)])\s+)+|\A[-*+•>☐#]+\Z")
-_FENCE = re.compile(r"^\s*(?:```|~~~).*?^\s*(?:```|~~~)[^\n]*$|^\s*(?:```|~~~).*\Z", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _STOP = frozenset(
     re.findall(
         r"\S+",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,3 +125,42 @@ def test_updating_again_and_again_with_the_same_does_not_grow(material) -> None:
         sizes.append(tokens_of(summary))
         assert parse(render(parse(summary))) == parse(summary)
     assert sizes[4] <= sizes[2] + 50
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "```\n" + "\n" * 60_000 + "x",
+        "# a" + " " * 60_000 + "b",
+        "<read-files>\n" * 20_000,
+        "</read-files>\n" + "<modified-files>\n" * 20_000,
+        "a/" * 30_000,
+        "[a (" * 15_000,
+        "[a (\n" * 15_000,
+        "- [" * 20_000,
+        "- [ ] do\n" * 20_000,
+        "\n".join(f"- [ ] item {number} of the plan is done" for number in range(5_000)),
+        "```\n" * 20_000,
+        "must " * 12_000,
+        "http://" * 9_000,
+        "Error: " * 9_000,
+        " \t" * 30_000 + "x",
+        "**a" * 20_000,
+        "不" * 60_000,
+    ],
+    ids=lambda shape: repr(shape[:12]),
+)
+def test_no_shape_of_text_takes_long(shape: str) -> None:
+    """What grows with the square of the length runs into the timeout of a test."""
+    call = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": shape, "path": shape[:9]}}
+    said = [
+        Said("1", "user", {"content": shape}),
+        Said("2", "assistant", {"content": [{"type": "text", "text": shape}, call]}),
+        Said("3", "toolResult", {"toolCallId": "c", "content": [{"type": "text", "text": shape}], "isError": True}),
+        Said("4", "assistant", {"content": [{"type": "text", "text": shape}]}),
+    ]
+    material = Material(said, (), shape, [shape], [shape])
+    assert tokens_of(extract(material, 2000, shape)) <= 2000
+    questions = draw(material)
+    amend(shape, check(shape, questions))
+    assert parse(render(parse(shape))) == parse(shape)

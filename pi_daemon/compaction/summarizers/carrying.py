@@ -19,13 +19,19 @@ CARRIED_CHARACTERS = 600
 OTHER_CHARACTERS = 1500
 """Of an item in a section that the form doesn't know: a model made one for a table, a tree of files, an interface."""
 
+CARRIED_ITEMS = 200
+"""Of a section. More never fit a budget, and each is compared with all that was said since."""
+
+STATEMENTS = 1000
+"""Of success, the last ones: an item that none of them is about isn't what was worked on."""
+
 CARRIED_STEPS = 12
 """Next steps that are carried: what was planned before and not done after that many others hardly will be."""
 
 ENOUGH = 0.6
 """Of an item's content words, those that one statement of success must have to be about it."""
 
-_TICK = re.compile(r"^\s*[-*+]\s*\[[xX]\]\s+(.{4,300})$", re.MULTILINE)
+_TICK = re.compile(r"^[ \t]*[-*+][ \t]*\[[xX]\][ \t]+(.{4,300})$", re.MULTILINE)
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -45,6 +51,8 @@ class Evidence:
                 self._said += [content_words(tick) for text in written for tick in _TICK.findall(text[:50_000])]
                 if act.command and "git commit" in act.command:
                     self._said.append(content_words(act.command[:400]))
+
+        del self._said[:-STATEMENTS]
 
     def shows(self, item: str) -> bool:
         """Whether what the item wants was said, ticked or committed as done."""
@@ -116,6 +124,8 @@ def _replaced(text: str, new_request: bool) -> bool:
 
 
 def _clipped(items: Iterable[str], limit: int = CARRIED_CHARACTERS) -> Iterator[str]:
-    """Each once."""
+    """Each once, the last `CARRIED_ITEMS` of them."""
     different = {key(item): clip(item, limit) for item in items}
+    for same in list(different)[:-CARRIED_ITEMS]:
+        del different[same]
     return iter(different.values())

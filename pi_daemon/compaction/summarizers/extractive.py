@@ -48,7 +48,7 @@ _LOOKS = re.compile(
 _SAID_ALREADY = re.compile(r"\bgit commit\b|…")
 """Commits stand under Done; what had to be cut can't be run again from here."""
 
-_COMMIT = re.compile(r"^\[([^\s\]]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_COMMIT = re.compile(r"^\[([^\s\]]+)(?: \([^)\n]{0,40}\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 
 
 def extract(
