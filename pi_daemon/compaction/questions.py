@@ -11,6 +11,7 @@ from msgspec import Struct
 from pi_daemon.compaction.acts import Act, acts, open_acts, standing_failures, text_of
 from pi_daemon.compaction.failures import error_line, symbols
 from pi_daemon.compaction.form import parse
+from pi_daemon.compaction.labels import bare, settled
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.speech import asks_nothing, constraints, own_words
 from pi_daemon.compaction.words import clip, key, one_line
@@ -129,7 +130,8 @@ def _unfinished(previous: str | None) -> Iterator[Question]:
     ticked = {key(item) for item in summary.done}
     boxes = [box for box in _UNTICKED.findall(previous) if key(box) not in ticked]
     for item in [*summary.next_steps, *summary.blocked, *boxes, *summary.in_progress]:
-        if text := one_line(item):
+        text = bare(one_line(item))
+        if text and not settled(one_line(item)):
             yield Question("unfinished", clip(text, TEXT_CHARACTERS))
 
 

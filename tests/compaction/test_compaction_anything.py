@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi_daemon.compaction.form import parse, render
@@ -78,6 +78,7 @@ materials = st.builds(
 kinds = st.sampled_from(["compaction", "split", "branch"])
 
 
+@settings(max_examples=60, deadline=None)
 @given(materials, st.integers(-1, 2000), st.none() | text, kinds)
 def test_it_fits_its_budget_is_the_same_each_time_and_can_be_written(material, budget, instructions, kind) -> None:
     found = extract(material, budget, instructions, kind)
@@ -88,6 +89,7 @@ def test_it_fits_its_budget_is_the_same_each_time_and_can_be_written(material, b
     assert not re.search(r"[\x00-\x08\x0b-\x1f]", found)
 
 
+@settings(max_examples=60, deadline=None)
 @given(materials, text, st.integers(0, 400))
 def test_amending_never_loses_anything_and_stays_within_its_bound(material, summary, limit) -> None:
     questions = draw(material)
@@ -101,6 +103,7 @@ def test_amending_never_loses_anything_and_stays_within_its_bound(material, summ
     json.dumps(again.bounded())
 
 
+@settings(max_examples=60, deadline=None)
 @given(materials)
 def test_what_stands_there_word_for_word_is_kept(material) -> None:
     questions = draw(material)
@@ -110,12 +113,14 @@ def test_what_stands_there_word_for_word_is_kept(material) -> None:
         assert check(f"Before it.\n\n{question.text}\n\nAfter it.", [question]).score == 1.0
 
 
+@settings(max_examples=60, deadline=None)
 @given(materials)
 def test_with_room_enough_all_facts_are_in_the_extract(material) -> None:
     found = check(extract(material, 20_000), draw(material))
     assert {question.kind for question in found.missing} <= {"unfinished", "request", "constraint"}
 
 
+@settings(max_examples=60, deadline=None)
 @given(materials)
 def test_updating_again_and_again_with_the_same_does_not_grow(material) -> None:
     sizes = []

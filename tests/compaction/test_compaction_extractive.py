@@ -161,3 +161,23 @@ def test_instructions_decide_what_stays_when_not_all_fits() -> None:
         talk.answer(f"The {word} module is fixed; the cause was a wrong index in its table of columns.")
     assert "alpha module is fixed" not in extract(material(talk.said), 300)
     assert "alpha module is fixed" in extract(material(talk.said), 300, "what was found in alpha")
+
+
+def test_a_turn_that_began_before_is_named_by_what_was_asked() -> None:
+    before = Talk()
+    before.user("Port the footer to the theme")
+    before.call("read", "export …", path="src/footer.ts")
+    text = extract(material(before.said))
+    assert parse(text).next_steps == ["Last request: “Port the footer to the theme” (not answered yet)"]
+    later = Talk()
+    later.call("edit", "ok", path="src/footer.ts")
+    later.answer("The footer is ported.")
+    later.user("Thanks. Now the header, please.")
+    later.answer("The header is ported.")
+    whole = material(later.said, text)
+    updated = extract(whole)
+    assert (
+        "“Port the footer to the theme” (begun earlier) → The footer is ported. (changed: `footer.ts`)"
+        in parse(updated).done
+    )
+    assert check(updated, draw(whole)).missing == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi_daemon.compaction.form import Section, Summary, join_split, parse, render, with_files
@@ -156,12 +156,14 @@ def test_without_headings_nothing_is_lost() -> None:
     assert parse("We talked.\n\n- a\n- b").critical == ["We talked.", "a", "b"]
 
 
+@settings(max_examples=60, deadline=None)
 @given(texts)
 def test_whatever_was_read_is_read_the_same_again(text: str) -> None:
     once = parse(text)
     assert parse(render(once)) == once
 
 
+@settings(max_examples=60, deadline=None)
 @given(summaries)
 def test_whatever_is_written_can_be_read_and_written_again(summary: Summary) -> None:
     once = parse(render(summary))

@@ -217,3 +217,12 @@ def test_the_bounded_form_names_what_is_missing() -> None:
 
 def test_nothing_to_ask_is_a_full_score() -> None:
     assert check("", []).score == 1.0
+
+
+def test_a_whole_summary_with_names_altered_by_a_letter_loses_them(work: Material) -> None:
+    questions = draw(work)
+    right = amend("We talked about code.", check("", questions))
+    wrong = right.replace("selector.ts", "selektor.ts").replace("theme.md", "themes.md").replace("3f30550", "3f30551")
+    assert check(right, questions).score == 1.0
+    kept = {kind for kind, tally in check(wrong, questions).tallies().items() if tally.kept}
+    assert kept.isdisjoint({"modified", "read", "reference", "error"})

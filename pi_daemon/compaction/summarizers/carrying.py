@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pi_daemon.compaction.acts import Act, short_command
 from pi_daemon.compaction.form import Summary
+from pi_daemon.compaction.labels import Labels, begins
 from pi_daemon.compaction.speech import finished
-from pi_daemon.compaction.summarizers.labels import Labels, begins
 from pi_daemon.compaction.summarizers.picking import OTHER, Item
 from pi_daemon.compaction.summarizers.turns import Turn
 from pi_daemon.compaction.words import clip, content_words, key, sentences
@@ -85,7 +85,9 @@ def carried(before: Summary, evidence: Evidence, labels: Labels, new_goal: bool,
     for text in _clipped(before.in_progress):
         if begins(text, "open_call"):
             call = next((text.removeprefix(name) for name in _CALLS if text.startswith(name)), text)
-            if not evidence.answered(call.strip("`")):
+            if evidence.answered(call.strip("`")):
+                yield Item("done", labels.resolved + call, 30)
+            else:
                 yield Item("in_progress", text, 78)
         elif begins(text, "last_request") or begins(text, "got_to"):
             if not new_request:
@@ -110,7 +112,7 @@ def carried(before: Summary, evidence: Evidence, labels: Labels, new_goal: bool,
         yield Item("next_steps", text, 62 if new_request else 81)
     context = list(_clipped(before.critical))
     for number, text in enumerate(context):
-        yield Item("critical", text, 48 + 6 * number / len(context))
+        yield Item("critical", text, 15 if begins(text, "ran") else 48 + 6 * number / len(context))
     for section in before.others:
         for text in _clipped(section.items, OTHER_CHARACTERS):
             yield Item(OTHER + clip(section.heading, 120), text, 47)

@@ -15,11 +15,11 @@ import msgspec
 from pi_daemon.compaction.acts import Act, acts, short_command, standing_failures, text_of
 from pi_daemon.compaction.failures import error_line
 from pi_daemon.compaction.form import Summary, parse, without_files
+from pi_daemon.compaction.labels import CHINESE, ENGLISH, Labels, last_request
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.questions import Question, draw
 from pi_daemon.compaction.speech import asks_nothing, decisions, drops_goal, to_do
 from pi_daemon.compaction.summarizers.carrying import Evidence, carried
-from pi_daemon.compaction.summarizers.labels import CHINESE, ENGLISH, Labels
 from pi_daemon.compaction.summarizers.picking import Item, focused, pick
 from pi_daemon.compaction.summarizers.turns import Turn, gist, turns
 from pi_daemon.compaction.words import clip, is_cjk, one_line
@@ -98,8 +98,10 @@ def _one(
     dropped = max((at for at, turn in enumerate(requests) if drops_goal(turn.request or "")), default=None)
     items: list[Item] = []
     steps: list[Item] = []
+    opening: str | None = None
     if material.previous is not None:
         before = parse(material.previous).folded()
+        opening = last_request(before.next_steps)
         evidence = Evidence(made, done)
         kept = list(carried(before, evidence, labels, dropped is not None, bool(requests)))
         steps = [item for item in kept if item.place == "next_steps"]  # what was asked for since comes first
@@ -107,8 +109,8 @@ def _one(
     valid = requests[dropped:] if dropped is not None else requests
     items += _goal(valid, labels, fresh=not any(item.place == "goal" for item in items))
     items += [Item("constraints", one.text, 92) for one in questions if one.kind == "constraint" and one.entry_id]
-    items += _done(made, done, labels, going_on)
-    items += _in_progress(made, questions, labels, going_on)
+    items += _done(made, done, opening, labels, going_on)
+    items += _in_progress(made, questions, opening, labels, going_on)
     items += _blocked(made, done, labels)
     items += _decisions(made)
     items += [*_next_steps(made, requests, labels), *steps]
@@ -132,7 +134,10 @@ def _goal(valid: Sequence[Turn], labels: Labels, fresh: bool) -> Iterator[Item]:
         yield Item("goal", labels.latest + clip(one_line(valid[-1].request or ""), STEP_CHARACTERS), 88)
 
 
-def _done(made: Sequence[Turn], done: Sequence[Act], labels: Labels, going_on: bool) -> Iterator[Item]:
+def _done(
+    made: Sequence[Turn], done: Sequence[Act], opening: str | None, labels: Labels, going_on: bool
+) -> Iterator[Item]:
+    """`opening`: what was asked for where the first turn began before these messages."""
     names = _short_names(made)
     for number, turn in enumerate(made):
         if number == len(made) - 1 and (going_on or not turn.ended):
@@ -143,7 +148,7 @@ def _done(made: Sequence[Turn], done: Sequence[Act], labels: Labels, going_on: b
             changed += f" +{len(turn.changed) - 6}"
         if idle and not changed and len(turn.acts) < 2:
             continue
-        asked = labels.earlier if turn.request is None else f"“{clip(one_line(turn.request), 180)}”"
+        asked = _asked(turn, opening, labels, 180)
         text = f"{asked} → {gist(turn.answer, STEP_CHARACTERS)}" if turn.answer else asked
         notes = [labels.changed + changed] if changed else []
         notes += [labels.cut_short] if not turn.ended else []
@@ -169,10 +174,18 @@ def _short_names(made: Sequence[Turn]) -> dict[str, str]:
     return {path: end if ends.count(end) == 1 else path for path, end in zip(paths, ends, strict=True)}
 
 
-def _in_progress(made: Sequence[Turn], questions: Sequence[Question], labels: Labels, going_on: bool) -> Iterator[Item]:
+def _asked(turn: Turn, opening: str | None, labels: Labels, limit: int) -> str:
+    if turn.request is not None:
+        return f"“{clip(one_line(turn.request), limit)}”"
+    return f"“{clip(opening, 300)}” {labels.earlier}" if opening else labels.earlier
+
+
+def _in_progress(
+    made: Sequence[Turn], questions: Sequence[Question], opening: str | None, labels: Labels, going_on: bool
+) -> Iterator[Item]:
     last = made[-1] if made else None
     if last is not None and (going_on or not last.ended) and (last.acts or last.texts or last.request):
-        asked = f"“{clip(one_line(last.request), 300)}”" if last.request else labels.earlier
+        asked = _asked(last, opening, labels, 300)
         said = gist(last.answer, STEP_CHARACTERS) if last.answer else labels.no_answer
         calls = [f"`{act.name} {clip(act.subject, 100)}`" for act in last.acts if act.result is not None][-4:]
         text = f"{labels.got_to}{asked} → {said}"

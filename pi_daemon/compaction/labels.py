@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 
@@ -72,6 +74,32 @@ CHINESE = Labels(
 )
 
 ALL = (ENGLISH, CHINESE)
+
+
+def last_request(steps: Iterable[str]) -> str | None:
+    """The last request that the next steps of an extractive summary quote."""
+    for step in steps:
+        for labels in ALL:
+            if step.startswith(labels.last_request):
+                return step.removeprefix(labels.last_request).split("”")[0].lstrip("“")
+    return None
+
+
+def bare(item: str) -> str:
+    """An item without the words that were added to it."""
+    for labels in ALL:
+        for name in (labels.open_call, labels.resolved, labels.note, labels.branch, labels.last_request):
+            item = item.removeprefix(name)
+        item = item.removesuffix(f" ({labels.no_answer})")
+    return item.strip("“”`")
+
+
+def settled(item: str) -> bool:
+    """Whether an item of an extractive summary asks for nothing more: a request that was answered, the course of one
+    that is quoted elsewhere, a question that waits for the user."""
+    if begins(item, "got_to") or begins(item, "asked_user"):
+        return True
+    return begins(item, "last_request") and not any(item.endswith(f"({labels.no_answer})") for labels in ALL)
 
 
 def begins(text: str, name: str) -> bool:
