@@ -2,7 +2,7 @@
 // `node summarizer.ts PROGRAM ARGUMENT...`. It says `ready` when the daemon knows it, and what it was asked for.
 
 import { spawn } from "node:child_process";
-import type { ClientRequests, InitializeParams, SummarizeParams, SummarizeResult } from "../../clients/typescript/protocol.ts";
+import type { ClientRequests, InitializeParams, SummarizeParams, SummarizeResult } from "../../clients/typescript/src/protocol.ts";
 
 type Message = { id?: number; method?: string; params?: unknown; result?: unknown };
 

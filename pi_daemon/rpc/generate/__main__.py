@@ -16,7 +16,7 @@ def files() -> dict[str, str]:
     return {
         "protocol.md": markdown.render(protocol),
         "clients/protocol.schema.json": schema.render(protocol),
-        "clients/typescript/protocol.ts": typescript.render(protocol),
+        "clients/typescript/src/protocol.ts": typescript.render(protocol),
         "clients/python/pi_daemon_client/_types.py": python.render(protocol),
     }
 
