@@ -44,6 +44,9 @@ class Follower:
         self._grew_at = files.now()
         self._torn: Damage | None = None
         self._out_of_step = False
+        self.edited = False
+        """Whether the last `catch_up` found the file written to and no longer than before: somebody may have changed
+        what was there."""
 
     def stat(self) -> os.stat_result:
         """The file's state, if the path still names it. Raises Replaced, StorageFailed."""
@@ -69,8 +72,10 @@ class Follower:
 
     def _read_what_came(self) -> Found | None:
         state, tail = self.stat(), self.tail
+        self.edited = False
         if self.unchanged(state):
             return None
+        self.edited = state.st_size == tail.size
         try:
             self._check_mark(tail, state.st_size)
             found, self.tail = self._read_on(tail, state)

@@ -374,7 +374,7 @@ class FileLog:
         """What others wrote is noted; what we wrote must still be there. Raises Replaced, StorageFailed."""
         self._note(file.catch_up())
         with telling(f"read {self._path.name}"):
-            if not self._own.look(file.fd):
+            if not self._own.look(file.fd, every=file.edited):
                 raise file.replaced()
 
     def _read(self, heads: Sequence[Head], starts: Sequence[int]) -> list[bytes]:

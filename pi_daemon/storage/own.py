@@ -91,17 +91,17 @@ class OwnLines:
         else:
             self.due_at = batches[0].at + SEEN_SECONDS if batches else math.inf
 
-    def look(self, fd: int, *, parting: bool = False) -> bool:
+    def look(self, fd: int, *, every: bool = False) -> bool:
         """Let go what is in the file behind `fd`, of the batches that are due; False where one isn't where it was
-        written. `parting`: look for all of them, and let none go. Raises OSError."""
+        written. `every`: look for all of them, and let none go. Raises OSError."""
         with self._lock:
-            if not parting and not self.due():
+            if not every and not self.due():
                 return True
             try:
-                for run in self._runs(parting):
+                for run in self._runs(every):
                     if not self._is_there(fd, run[0].offset, b"".join([batch.data for batch in run])):
                         return False
-                    for _ in range(0 if parting else len(run)):
+                    for _ in range(0 if every else len(run)):
                         self._batches.popleft()
                 return True
             finally:
@@ -188,7 +188,7 @@ class OwnLines:
             if not self._batches or fd is None or self._logs > 1:
                 return [], None
             try:
-                return ([], None) if self.look(fd, parting=True) else self.lost()
+                return ([], None) if self.look(fd, every=True) else self.lost()
             except OSError:
                 return [], None  # it will be looked for again
 
@@ -200,7 +200,7 @@ class OwnLines:
                 return
             try:
                 file.check()
-                there = self.look(file.fd, parting=True)
+                there = self.look(file.fd, every=True)
             except Replaced:
                 there = False
             except (OSError, StorageFailed):

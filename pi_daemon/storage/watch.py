@@ -66,6 +66,7 @@ class Watcher:
         self._woken = threading.Event()
         self._stopping = False
         self._chosen: frozenset[str] = frozenset()
+        self._missing: set[str] = set()
         self._asked: deque[asyncio.Future[None]] = deque()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -127,9 +128,12 @@ class Watcher:
     def _look(self, hinted: Collection[str]) -> None:
         survey, now = self._survey, self._files.now()
         moved, due = survey.moved(hinted), self._sweep_due(now)
+        survey.chosen = self._chosen
+        unseen = survey.chosen.intersection(hinted).difference(survey.known)
         if now - self._looked_at >= (UNHINTED_OPEN_SECONDS if self._hints is None else OPEN_SECONDS):
             self._looked_at = now
-            survey.chosen = self._chosen
+            unseen |= survey.chosen.difference(survey.known, self._missing)
+            self._missing = set(survey.chosen.difference(survey.known))
             hinted = survey.chosen.union(hinted)
             moved |= survey.base_moved()
         # Hints that had come by then went with the wait that this has ended.
@@ -140,7 +144,8 @@ class Watcher:
             self._look_at_everything(renew=moved, asked_for=asked_for)
         else:
             self._deliver(survey.glance(hinted), [])
-        self._deliver([], asked)
+        # What came and went between two looks is in no picture, and is told all the same where it was an open session.
+        self._deliver([FileChange("deleted", path, None) for path in sorted(unseen.difference(survey.known))], asked)
 
     def _sweep_due(self, now: float) -> bool:
         """Also where broken hints are to be set up anew."""

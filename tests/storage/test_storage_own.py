@@ -71,6 +71,25 @@ async def test_a_rewrite_without_our_lines_is_told_and_they_are_kept(
     assert len(kept(place)) == 1
 
 
+async def test_an_edit_in_place_shows_at_once_behind_what_others_wrote(place: Place) -> None:
+    """Of the same size, and far from the end of the file, of which a look reads the last bytes alone."""
+    files = FaultyFiles()
+    path, log = await opened(place, files)
+    await log.append([B], synced=True, persist=True)
+    with open(path, "ab") as file:
+        file.write(message("theirs", "b", "x" * 2000) + b"\n")
+    assert [head.id for head in (await log.look()).heads] == ["theirs"]
+    content = path.read_bytes()
+    at = content.index(B) + B.index(b"hello")
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(b"HELLO")
+    os.utime(path, ns=(1, 1))
+    found = await log.look()
+    assert found.replaced
+    assert found.lost == []
+
+
 @pytest.mark.parametrize("in_place", [True, False])
 async def test_what_a_rewrite_has_left_is_looked_for_again(place: Place, in_place: bool) -> None:
     """By the log that comes next, at its new place. What another has said in its own way it had read."""
@@ -170,15 +189,18 @@ async def test_nothing_is_lost_where_the_entries_are_there(place: Place) -> None
 
 
 async def test_a_stranger_who_writes_over_our_line(place: Place) -> None:
-    """In the middle, so that the file's end is what it was: a look some seconds later sees it."""
+    """In the middle, so that the file's end is what it was, and within a tick of the file's clock: a look some seconds
+    later sees it."""
     files = FaultyFiles()
     path, log = await opened(place, files)
     await log.append([B], synced=False, persist=True)
     state = path.stat()
     await log.append([message("long", "b", "x" * 1000)], synced=False, persist=True)
+    written_at = path.stat().st_mtime_ns
     with open(path, "r+b") as file:
         file.seek(state.st_size - len(B) - 1)
         file.write(b" " * len(B))
+    os.utime(path, ns=(written_at, written_at))
     assert not (await log.look()).replaced
     files.time += own.SEEN_SECONDS
     with pytest.raises(StorageFailed, match="rewritten"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import queue
 import shutil
 import tempfile
 import threading
@@ -401,6 +402,47 @@ async def test_a_sweep_finds_what_hints_have_missed(place: Place) -> None:
         add(paths[1], A)
         await heard.until("grown", "1.jsonl")
         assert heard.changes == []
+
+
+class Told:
+    """Hints that the test gives."""
+
+    def __init__(self, woken: threading.Event) -> None:
+        self._woken = woken
+        self.next: queue.SimpleQueue[Collection[str]] = queue.SimpleQueue()
+
+    def wait(self, seconds: float) -> Collection[str]:
+        while not self._woken.is_set():
+            with contextlib.suppress(queue.Empty):
+                return self.next.get(timeout=0.01)
+        return ()
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("hinted", [True, False])
+async def test_an_open_session_that_came_and_went_between_two_looks(
+    place: Place, hinted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file was written and deleted before anybody looked: no two pictures of the directory differ by it."""
+    monkeypatch.setattr(watch, "SWEEP_SECONDS", (600.0, 600.0))
+    monkeypatch.setattr(watch, "OPEN_SECONDS", 600.0 if hinted else 0.01)
+    heard = Heard()
+    hints: list[Told] = []
+
+    def make(folders: Collection[str], woken: threading.Event) -> Told:
+        hints.append(Told(woken))
+        return hints[-1]
+
+    place.put([HEADER], "other.jsonl")
+    path = str(place.folder / "s.jsonl")
+    async with watching(place, heard, make) as watcher:
+        watcher.watch([path])
+        for _ in range(2 if hinted else 1):
+            hints[-1].next.put([path] if hinted else [])
+            await heard.until("deleted", "s.jsonl")
+        hints[-1].next.put([str(place.folder / "other.jsonl")])
+    assert heard.changes == []
 
 
 async def test_without_hints_sweeps_go_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
