@@ -103,8 +103,9 @@ class Hub:
         return await self.files.ref(path)
 
     @contextlib.asynccontextmanager
-    async def use(self, session_id: str) -> AsyncIterator[LiveSession]:
-        """The session, opened for the time of the block if it wasn't open. Whoever asks first gets it first.
+    async def use(self, session_id: str, client_id: str | None = None) -> AsyncIterator[LiveSession]:
+        """The session, opened for the time of the block if it wasn't open. Whoever asks first gets it first. `client_id`:
+        for whom, None where it is for nobody in particular.
 
         Raises SessionNotFound, AmbiguousSession, SessionCorrupted, InvalidParams."""
         session = self.loaded(session_id) if session_id not in self._locks else None
@@ -115,14 +116,22 @@ class Hub:
         else:
             session.users += 1
         try:
+            if client_id is not None:
+                session.admit(client_id)
             yield session
         finally:
             session.users -= 1
             await self._settle(session)
 
-    async def open(self, ref: SessionRef, *, recover: bool = False) -> LiveSession:
-        """Load a session, or take the one that is loaded. Raises as Repository.open does, and Overloaded."""
-        return await uninterrupted(self._load(ref, recover))
+    async def open(self, ref: SessionRef, *, recover: bool = False, client_id: str | None = None) -> LiveSession:
+        """Load a session, or take the one that is loaded. `recover` holds for that client until it closes the session.
+        Raises as Repository.open does, and Overloaded."""
+        session = await uninterrupted(self._load(ref, recover))
+        if client_id is not None:
+            if recover:
+                session.skippers.add(client_id)
+            session.admit(client_id)
+        return session
 
     async def _load(self, ref: SessionRef, recover: bool) -> LiveSession:
         async with self._lock(ref.location):
@@ -245,6 +254,7 @@ class Hub:
         was = session.subscribers.pop(client_id, None) is not None
         if close:
             session.readers.discard(client_id)
+            session.skippers.discard(client_id)
         if not session.subscribers:
             await session.flush()
             if close and not session.users and not session.subscribers:
@@ -257,6 +267,7 @@ class Hub:
         """The client is gone."""
         for session in self.sessions:
             session.readers.discard(client_id)
+            session.skippers.discard(client_id)
             if client_id in session.subscribers:
                 try:
                     await self.unsubscribe(session, client_id)
@@ -316,7 +327,7 @@ class Hub:
 
     async def delete(self, session_id: str, client_id: str, origin: Origin) -> str | None:
         """To the trash. Raises Busy while another client has it open, StorageFailed."""
-        async with self.use(session_id) as session:
+        async with self.use(session_id, client_id) as session:
             return await uninterrupted(self._delete(session, client_id, origin))
 
     async def _delete(self, session: LiveSession, client_id: str, origin: Origin) -> str | None:

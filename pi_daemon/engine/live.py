@@ -38,7 +38,14 @@ from pi_daemon.engine.persistence import Persistence
 from pi_daemon.engine.snapshot import TreeSnapshot
 from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.engine.uninterrupted import too_late
-from pi_daemon.session.errors import PiDaemonError, ReadOnly, SessionFailed, SessionNotFound, ShuttingDown
+from pi_daemon.session.errors import (
+    PiDaemonError,
+    ReadOnly,
+    SessionCorrupted,
+    SessionFailed,
+    SessionNotFound,
+    ShuttingDown,
+)
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
 from pi_daemon.session.view import preview, preview_of
@@ -75,6 +82,7 @@ class LiveSession:
         self.options = options or SessionOptions()
         self.subscribers: dict[str, Subscriber] = {}
         self.readers: set[str] = set()
+        self.skippers: set[str] = set()
         self.users = 0
         self.failed: PiDaemonError | None = None
         self.snapshots: dict[str, TreeSnapshot] = {}
@@ -94,6 +102,7 @@ class LiveSession:
         self.log = log
         self.damage = list(loaded.damage)
         self.read_only = loaded.read_only
+        self.skipped = loaded.skipped
         self.gone = False
         self.tree = loaded.tree
         known = moved is not None and (moved.leaf_id is None or moved.leaf_id in self.tree)
@@ -130,6 +139,12 @@ class LiveSession:
         """Is a context of that size too large for the window? None while no window is known."""
         window = self.options.context_window
         return None if window is None else self.compaction_settings.due(context_tokens, window)
+
+    def admit(self, client_id: str) -> None:
+        """Whoever has not said so doesn't get a session from which damaged lines were skipped, though another client has
+        it open. Raises SessionCorrupted."""
+        if self.skipped is not None and client_id not in self.skippers:
+            raise SessionCorrupted(self.skipped.message, **self.skipped.data)
 
     def why_read_only(self, client_id: str | None) -> str | None:
         """Why the client can't write here, None where it can."""

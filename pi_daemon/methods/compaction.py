@@ -31,7 +31,7 @@ def _numbers(params: c.CompactParams | c.CompactionPlanParams) -> Numbers:
 async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.CompactionPlanResult:
     numbers = _numbers(params)
     compactions = shared.hub.compactions
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         settings = await compactions.settings(session, numbers)
         revision = session.revision
@@ -81,7 +81,7 @@ async def compact(shared: Shared, call: Call, params: c.CompactParams) -> c.Comp
         None if params.summarizer is UNSET else params.summarizer,
         params.retention,
     )
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         done = await shared.hub.compactions.compact(session, wanted, shared.origin(call), call.stage)
         return c.CompactResult(

@@ -16,7 +16,7 @@ from pi_daemon.session.rawjson import compact
 
 
 async def context(shared: Shared, call: Call, params: e.ContextParams) -> e.ContextResult:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         leaf_id = session.leaf_id if params.leaf_id is UNSET else params.leaf_id
         made = await reading.context(session, leaf_id, llm=params.format == "llm", fix=params.pairing == "repair")
@@ -48,7 +48,7 @@ async def edit_context(shared: Shared, call: Call, params: e.EditContextParams) 
 
 
 async def _change(shared: Shared, call: Call, session_id: str, draft: Draft) -> e.ChangeResult:
-    async with shared.hub.use(session_id) as session:
+    async with shared.use(call, session_id) as session:
         outcome = await session.perform(Append(shared.origin(call), [draft]))
         entry_id = outcome.entries[0].id
         return e.ChangeResult(entry_id=entry_id, revision=outcome.revision, durability=outcome.durability)

@@ -21,7 +21,7 @@ async def append(shared: Shared, call: Call, params: e.AppendParams) -> e.Append
     if len(params.entries) > limits.drafts_in_append:
         raise InvalidParams(f"Give at most {limits.drafts_in_append} entries at once.", path="entries")
     drafts = [parse_draft(bytes(raw), index, checked=True) for index, raw in enumerate(params.entries)]
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         outcome = await session.perform(Append(shared.origin(call), drafts, params.parent_id, params.expected_leaf_id))
         tokens = await reading.size(session)
         full = session.should_compact(tokens)
@@ -47,7 +47,7 @@ async def entries(shared: Shared, call: Call, params: e.EntriesParams) -> e.Entr
         raise InvalidParams(f"Give a limit from 1 to {pages.ENTRIES}.", path="limit")
     if params.ids is not UNSET and params.since is not UNSET:
         raise InvalidParams("Give ids or since, not both.", path="since")
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         reply_bytes = call.connection.limits.reply_bytes
         if params.ids is not UNSET:
@@ -64,7 +64,7 @@ async def entries(shared: Shared, call: Call, params: e.EntriesParams) -> e.Entr
 
 
 async def tree(shared: Shared, call: Call, params: e.TreeParams) -> e.TreeResult:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         cursor = None if params.cursor is UNSET else params.cursor
         page = await pages.tree(session, params.filter, params.fold, cursor)
@@ -93,14 +93,14 @@ async def tree(shared: Shared, call: Call, params: e.TreeParams) -> e.TreeResult
 
 
 async def path(shared: Shared, call: Call, params: e.PathOfParams) -> e.PathResult:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         leaf_id = session.leaf_id if params.leaf_id is UNSET else params.leaf_id
         return e.PathResult(entry_ids=[head.id for head in session.tree.path(leaf_id)], leaf_id=leaf_id)
 
 
 async def compare(shared: Shared, call: Call, params: e.CompareParams) -> e.CompareResult:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         ancestor_id, a, b = session.tree.compare(params.a, params.b)
         return e.CompareResult(ancestor_id=ancestor_id, a=a, b=b)

@@ -20,7 +20,7 @@ async def move_leaf(shared: Shared, call: Call, params: e.MoveLeafParams) -> e.M
     before = params.position == "before"
     if params.entry_id is None and before:
         raise InvalidParams("There is nothing before the first entry; leave `position` out.", path="position")
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         editor_text = None
         if params.entry_id is not None and before:

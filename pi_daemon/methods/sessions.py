@@ -56,15 +56,16 @@ async def open_session(shared: Shared, call: Call, params: s.OpenParams) -> s.Se
     path = None if params.path is UNSET else params.path
     options = params.options
     ref = await shared.hub.find(session_id, path)
-    session = await shared.hub.open(ref, recover=params.recover == "skip")
+    client_id = call.connection.client.client_id
+    session = await shared.hub.open(ref, recover=params.recover == "skip", client_id=client_id)
     if options is not UNSET:
         session.options = _options(shared, session.options, options)
     shared.subscribe(session, call.connection, read_only=params.read_only)
-    return await wire.state(session, call.connection.client.client_id)
+    return await wire.state(session, client_id)
 
 
 async def configure(shared: Shared, call: Call, params: s.ConfigureParams) -> s.SessionState:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         session.options = _options(shared, session.options, params)
         return await wire.state(session, call.connection.client.client_id)
 
@@ -83,7 +84,7 @@ async def delete(shared: Shared, call: Call, params: s.SessionParams) -> s.Delet
 
 
 async def fork(shared: Shared, call: Call, params: s.ForkParams) -> s.SessionState:
-    async with shared.hub.use(params.session_id) as source:
+    async with shared.use(call, params.session_id) as source:
         await source.look()
         entry_id = source.leaf_id if params.entry_id is UNSET else params.entry_id
         if params.position == "before" and entry_id is None:
@@ -100,6 +101,8 @@ async def fork(shared: Shared, call: Call, params: s.ForkParams) -> s.SessionSta
             cwd=None if params.cwd is UNSET else params.cwd,
             session_id=None if params.id is UNSET else params.id,
         )
+    if made.skipped is not None:  # every line was copied, the damaged ones of a source that this client has open too
+        made.skippers.add(call.connection.client.client_id)
     shared.subscribe(made, call.connection)
     state = await wire.state(made, call.connection.client.client_id)
     if editor_text is not None:
@@ -156,7 +159,7 @@ async def repair(shared: Shared, call: Call, params: s.PathParams) -> s.RepairRe
 
 
 async def stats(shared: Shared, call: Call, params: s.SessionParams) -> s.StatsResult:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         sums = await reading.stats(session)
         tokens = await reading.size(session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 
 from pi_daemon.engine.events import Change, Origin
 from pi_daemon.engine.hub import Hub
@@ -42,6 +43,10 @@ class Shared:
     def origin(self, call: Call) -> Origin:
         client = call.connection.client
         return Origin(client.client_id, client.name, call)
+
+    def use(self, call: Call, session_id: str) -> AbstractAsyncContextManager[LiveSession]:
+        """The session for the time of a call; see Hub.use."""
+        return self.hub.use(session_id, call.connection.client.client_id)
 
     def subscribe(self, session: LiveSession, connection: Connection, *, read_only: bool | None = None) -> None:
         """From the next change on the connection hears of the session."""

@@ -15,7 +15,7 @@ REPLAY_BYTES = 8 * 1024 * 1024
 
 
 async def subscribe(shared: Shared, call: Call, params: s.SubscribeParams) -> s.SubscribeResult:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         # No await from here on: what is replayed ends exactly where what is pushed begins.
         missed = None

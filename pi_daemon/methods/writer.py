@@ -11,7 +11,7 @@ from pi_daemon.session.errors import WriterBusy
 
 
 async def request_writer(shared: Shared, call: Call, params: s.RequestWriterParams) -> s.RequestWriterResult:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         if params.release:
             return s.RequestWriterResult(status="released" if await session.release_writer() else "free")
         origin = shared.origin(call)

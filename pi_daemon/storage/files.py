@@ -237,11 +237,12 @@ class FileRepository:
             found = self._scan(path, fd)
             if header_of(path, found).id != ref.session_id:
                 raise SessionNotFound(f"{path.name} is another session by now")
-            if found.lost:
-                copy = self._put_aside(path)
-                if not recover:
-                    raise corrupted(path, found, copy)
-            return self._loaded(ref, fd, found, unwritable, self._lease(path))
+            skipped = corrupted(path, found, self._put_aside(path)) if found.lost else None
+            if skipped is not None and not recover:
+                raise skipped
+            loaded, log = self._loaded(ref, fd, found, unwritable, self._lease(path))
+            loaded.skipped = skipped
+            return loaded, log
         except BaseException:
             self._files.close(fd)
             raise

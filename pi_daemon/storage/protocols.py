@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Protocol
 
 from msgspec import Meta, Struct
 
+from pi_daemon.session.errors import SessionCorrupted
 from pi_daemon.session.head import Damage, Head, Header
 from pi_daemon.session.tree import SessionTree
 
@@ -27,7 +28,7 @@ class Loaded(Struct):
 
     `tree` is the caller's to go on with; `damage` includes its. `read_only` says why nothing may be
     appended (the protocol shows it), or is None. `migrates` is True for a version 1 or 2 file whose
-    first append will rewrite it as version 3.
+    first append will rewrite it as version 3. `skipped` is what opening it without `recover` would be refused with.
     """
 
     ref: SessionRef
@@ -36,6 +37,7 @@ class Loaded(Struct):
     damage: list[Damage]
     read_only: str | None = None
     migrates: bool = False
+    skipped: SessionCorrupted | None = None
 
     @property
     def heads(self) -> list[Head]:

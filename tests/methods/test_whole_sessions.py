@@ -226,6 +226,20 @@ def test_a_damaged_file_is_refused_checked_repaired_and_opened(scene: Scene) -> 
             assert path.read_bytes() == damaged
             state = await client.call("session/open", sessionId=session_id, recover="skip")
             assert (state["entryCount"], state["leafId"]) == (3, d)
+            other = await scene.client("who has not said skip")
+            for method, more in (
+                ("session/open", {}),
+                ("session/append", {"entries": [user()]}),
+                ("session/entries", {}),
+                ("session/subscribe", {}),
+                ("session/delete", {}),
+            ):
+                with pytest.raises(Refused) as refused:
+                    await other.call(method, sessionId=session_id, **more)
+                assert (refused.value.reason, refused.value.data["recoverable"]) == ("sessionCorrupted", True), method
+            copied = await client.call("session/fork", sessionId=session_id, scope="tree")
+            await client.call("session/entries", sessionId=copied["sessionId"])
+            await client.call("session/delete", sessionId=copied["sessionId"])
             assert (await client.call("session/path", sessionId=session_id))["entryIds"] != [a]
             with pytest.raises(Refused) as refused:
                 await client.call("session/repair", path=str(path))

@@ -108,7 +108,8 @@ class OpenParams(TypedDict):
 
     `sessionId`: its id.
     `path`: its file.
-    `recover`: what to do with lines that can't be read: `refuse` the session, or `skip` them.
+    `recover`: what to do with lines that can't be read: `refuse` the session, or `skip` them. It holds for this
+    client alone, until it closes the session: others are refused as before, with `sessionCorrupted`.
     `readOnly`: promise not to append.
     `options`: what to set it to.
     """

@@ -89,7 +89,10 @@ export interface OpenParams {
   sessionId?: string;
   /** its file. */
   path?: string;
-  /** what to do with lines that can't be read: `refuse` the session, or `skip` them. */
+  /**
+   * what to do with lines that can't be read: `refuse` the session, or `skip` them. It holds for this client alone,
+   * until it closes the session: others are refused as before, with `sessionCorrupted`.
+   */
   recover?: "refuse" | "skip";
   /** promise not to append. */
   readOnly?: boolean;

@@ -106,7 +106,8 @@ class OpenParams(Wire, kw_only=True):
 
     `session_id`: its id.
     `path`: its file.
-    `recover`: what to do with lines that can't be read: `refuse` the session, or `skip` them.
+    `recover`: what to do with lines that can't be read: `refuse` the session, or `skip` them. It holds for this client
+    alone, until it closes the session: others are refused as before, with `sessionCorrupted`.
     `read_only`: promise not to append.
     `options`: what to set it to.
     """
