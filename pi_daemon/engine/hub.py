@@ -104,8 +104,8 @@ class Hub:
 
     @contextlib.asynccontextmanager
     async def use(self, session_id: str, client_id: str | None = None) -> AsyncIterator[LiveSession]:
-        """The session, opened for the time of the block if it wasn't open. Whoever asks first gets it first. `client_id`:
-        for whom, None where it is for nobody in particular.
+        """The session, opened for the time of the block if it wasn't open. Whoever asks first gets it first.
+        `client_id`: for whom, None where it is for nobody in particular.
 
         Raises SessionNotFound, AmbiguousSession, SessionCorrupted, InvalidParams."""
         session = self.loaded(session_id) if session_id not in self._locks else None

@@ -141,8 +141,8 @@ class LiveSession:
         return None if window is None else self.compaction_settings.due(context_tokens, window)
 
     def admit(self, client_id: str) -> None:
-        """Whoever has not said so doesn't get a session from which damaged lines were skipped, though another client has
-        it open. Raises SessionCorrupted."""
+        """Whoever has not said so doesn't get a session from which damaged lines were skipped, though another client
+        has it open. Raises SessionCorrupted."""
         if self.skipped is not None and client_id not in self.skippers:
             raise SessionCorrupted(self.skipped.message, **self.skipped.data)
 
