@@ -79,7 +79,7 @@ def versions(socket: Path) -> dict[str, str | None]:
 
 async def status(where: Where, output: Output) -> Exit:
     try:
-        client = await running(where)
+        client = await running(where, any_directory=True)
     except Unreachable as error:
         if output.as_json:
             socket = _socket(where)
@@ -100,7 +100,7 @@ async def status(where: Where, output: Output) -> Exit:
 async def stop(where: Where, output: Output, *, drain: bool) -> None:
     """Done when the daemon has gone; one that doesn't run is stopped already."""
     try:
-        client = await running(where)
+        client = await running(where, any_directory=True)
     except Unreachable as error:
         if output.as_json:
             told = {"message": error.message, **versions(_socket(where))}

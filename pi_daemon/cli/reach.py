@@ -14,6 +14,7 @@ from pi_daemon_client import AsyncClient, Unreachable
 import pi_daemon
 from pi_daemon.cli.exits import Exit, Failure
 from pi_daemon.daemon.launch import command
+from pi_daemon.storage.layout import Chosen, chosen_dir
 
 CLIENT_NAME = "pi-daemon command line"
 
@@ -29,9 +30,11 @@ class Where:
     def standard(self) -> bool:
         return self.socket is None and self.sessions_dir is None
 
-    def means(self, directory: str) -> bool:
-        """Whether a daemon that serves this directory is the right one."""
-        return self.sessions_dir is None or os.path.realpath(directory) == os.path.realpath(self.sessions_dir)
+    def chosen(self) -> Chosen | None:
+        """What a daemon must serve to be the right one, None where any is."""
+        if self.sessions_dir is not None:
+            return Chosen(self.sessions_dir, "--sessions-dir")
+        return chosen_dir(os.environ, Path.home())
 
     def beside(self, file: Path) -> Where:
         """The directory of a file that lies outside the standard one."""
@@ -48,7 +51,7 @@ def daemon_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
     return command(*arguments), environment
 
 
-async def running(where: Where) -> AsyncClient:
+async def running(where: Where, *, any_directory: bool = False) -> AsyncClient:
     """The daemon that runs. Raises Unreachable, ServerError, and Failure where it serves another directory."""
     from pi_daemon.daemon.paths import socket_path
 
@@ -61,12 +64,13 @@ async def running(where: Where) -> AsyncClient:
         raise Failure(Exit.FAILED, f"{path} belongs to another user.", hint="Name your own with --socket.")
     client = await AsyncClient.connect_unix(path, name=CLIENT_NAME, reconnect=None)
     serves = client.daemon["sessionsDir"]
-    if not where.means(serves):
+    wanted = None if any_directory else where.chosen()
+    if wanted is not None and not wanted.means(serves):
         await client.close()
         raise Failure(
             Exit.USAGE,
-            f"The daemon at {path} serves {serves}, not {where.sessions_dir}.",
-            hint="Leave out --socket or --sessions-dir.",
+            f"The daemon at {path} serves {serves}, not {wanted.directory} as {wanted.by} says.",
+            hint=f"Leave out --socket or {wanted.by}.",
             reason="otherDirectory",
         )
     return client

@@ -179,6 +179,28 @@ def find_layout(sessions_dir: str | None, environ: Mapping[str, str], home: Path
     return Layout(pi / "sessions", flat=False)
 
 
+class Chosen(Struct, frozen=True):
+    """A sessions directory that somebody has chosen, and what says so, for messages."""
+
+    directory: Path
+    by: str
+
+    def means(self, directory: str) -> bool:
+        return os.path.realpath(directory) == os.path.realpath(self.directory)
+
+
+def chosen_dir(environ: Mapping[str, str], home: Path) -> Chosen | None:
+    """What pi's variables and its setting choose; None where it is the standard directory of this user."""
+    said = environ.get("PI_CODING_AGENT_SESSION_DIR")
+    if said:
+        return Chosen(_expand(said, home), "PI_CODING_AGENT_SESSION_DIR")
+    pi = agent_dir(environ, home)
+    setting = _session_dir_setting(pi)
+    if setting:
+        return Chosen(_expand(setting, home), f"sessionDir in {pi / 'settings.json'}")
+    return Chosen(pi / "sessions", "PI_CODING_AGENT_DIR") if environ.get("PI_CODING_AGENT_DIR") else None
+
+
 def agent_dir(environ: Mapping[str, str], home: Path) -> Path:
     """pi's own directory: PI_CODING_AGENT_DIR, else `~/.pi/agent`."""
     return _expand(environ.get("PI_CODING_AGENT_DIR") or str(home / ".pi" / "agent"), home)

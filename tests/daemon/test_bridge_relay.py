@@ -20,6 +20,7 @@ from pi_daemon.daemon.bridge.state import Bridge
 from pi_daemon.daemon.errors import DaemonUnavailable, NotResponding
 from pi_daemon.rpc.framing import frame
 from pi_daemon.session.errors import PiDaemonError
+from pi_daemon.storage.layout import Chosen
 
 Message = dict[str, Any]
 
@@ -92,7 +93,8 @@ def bridge(sessions_dir: Path | None = None, daemons: Daemons | None = None) -> 
 
     def run() -> None:
         try:
-            running.outcome = Relay(Bridge(sessions_dir), to_bridge, from_bridge, daemons.join).run()
+            wanted = Chosen(sessions_dir, "--sessions-dir") if sessions_dir is not None else None
+            running.outcome = Relay(Bridge(wanted), to_bridge, from_bridge, daemons.join).run()
         except (PiDaemonError, ClientGone) as error:
             running.outcome = error
         finally:

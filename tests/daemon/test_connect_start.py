@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import socket
@@ -195,9 +196,34 @@ async def test_other_sessions_than_those_the_daemon_serves(home: Home) -> None:
             assert (await other.initialize())["sessionsDir"] == "/elsewhere"
 
 
-async def refused(home: Home, cause: str, words: str, *options: str) -> None:
+async def test_other_sessions_than_the_environment_says(home: Home) -> None:
+    """As with the option: the daemon has another directory, and a command looks into the one that was meant."""
+    variable = "PI_CODING_AGENT_SESSION_DIR"
+    elsewhere = home.directory / "elsewhere"
+    pi = home.directory / "pi"
+    for directory in (elsewhere, pi):
+        directory.mkdir()
+    (pi / "settings.json").write_text(json.dumps({"sessionDir": str(elsewhere)}))
+    async with home.editor() as editor:
+        await editor.initialize()
+        await editor.call("session/create", cwd="/p", persist="immediate")
+        await refused(home, "otherDirectory", f"leave out {variable}", **{variable: str(elsewhere)})
+        by_setting = {variable: "", "PI_CODING_AGENT_DIR": str(pi)}
+        await refused(home, "otherDirectory", "leave out sessionDir in", **by_setting)
+        (pi / "settings.json").unlink()
+        await refused(home, "otherDirectory", "leave out PI_CODING_AGENT_DIR", **by_setting)
+        async with home.editor(**{variable: ""}) as anybody:  # who has chosen nothing joins whatever runs
+            assert (await anybody.initialize())["sessionsDir"] == str(home.sessions)
+        assert len(home.json("list")["sessions"]) == 1
+        assert home.json("list", **{variable: str(elsewhere)})["sessions"] == []
+        assert home.json("status", **{variable: str(elsewhere)})["sessionsDir"] == str(home.sessions)
+        found = home.json("list", "--socket", str(home.socket), code=2, **{variable: str(elsewhere)})
+        assert found["error"]["reason"] == "otherDirectory"
+
+
+async def refused(home: Home, cause: str, words: str, *options: str, **environment: str) -> None:
     """The client that waits for the answer to `initialize`, and the person who reads stderr, are told the same."""
-    async with home.editor(*options) as editor:
+    async with home.editor(*options, **environment) as editor:
         error = (await editor.request("initialize", {"processId": None, "capabilities": {}}))["error"]
         assert error["code"] == 1022 and error["data"]["reason"] == "daemonUnavailable"
         assert error["data"]["cause"] == cause, error

@@ -141,6 +141,7 @@ async def test_the_next_one_is_started_like_the_one_before(home: Home, newer: bo
     options = ("--ws", "127.0.0.1:0", "--sessions-dir", "other", "--durability", "written", "--state-dir", "mine")
     home.run("serve", "--detach", "--socket", str(home.socket), *options, PI_DAEMON_VERSION="1.0")
     home.log = home.directory / "mine" / "daemon.log"
+    del home.environment["PI_CODING_AGENT_SESSION_DIR"]  # which would want the daemon to serve that one
     async with home.editor(PI_DAEMON_VERSION="1.0") as editor:
         assert (await editor.initialize())["sessionsDir"] == str(other)
         if newer:

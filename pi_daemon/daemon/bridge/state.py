@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import os
 import re
 from collections import deque
-from pathlib import Path
 
 from msgspec import Raw, UnsetType
 
@@ -22,6 +20,7 @@ from pi_daemon.rpc import codec
 from pi_daemon.rpc.errors import ErrorObject, Refused, error_object
 from pi_daemon.rpc.types.lifecycle import InitializeResult
 from pi_daemon.rpc.types.notifications import DaemonReplaced
+from pi_daemon.storage.layout import Chosen
 
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*),"(?:result|error)":')
 _NOTIFICATION = b'{"jsonrpc":"2.0","method":'
@@ -44,16 +43,16 @@ class Stage(enum.Enum):
 class Bridge:
     """Takes messages of either side and leaves in `to_client` and `to_daemon` what is to be sent.
 
-    `sessions_dir`: what the daemon must serve; None: whatever it does.
+    `wanted`: what the daemon must serve; None: whatever it does.
     """
 
-    def __init__(self, sessions_dir: Path | None = None) -> None:
+    def __init__(self, wanted: Chosen | None = None) -> None:
         self.stage = Stage.NEW
         self.to_client: list[bytes] = []
         self.to_daemon: list[bytes] = []
         self.shut_down = False
         self.refusals = 0
-        self._sessions_dir = sessions_dir
+        self._wanted = wanted
         self._connected = False
         self._waiting: deque[tuple[bytes, codec.Envelope | None]] = deque()
         self._in_flight: dict[str | int | float, bytes] = {}
@@ -196,9 +195,10 @@ class Bridge:
 
     def _check_directory(self, result: InitializeResult) -> None:
         serves = result.capabilities.experimental.pi_daemon.sessions_dir
-        if self._sessions_dir is not None and os.path.realpath(serves) != os.path.realpath(self._sessions_dir):
-            words = f"The daemon that runs serves {serves}, not {self._sessions_dir}: "
-            raise OtherDirectory(words + "leave out --sessions-dir, or give it a daemon of its own with --socket.")
+        wanted = self._wanted
+        if wanted is not None and not wanted.means(serves):
+            words = f"The daemon that runs serves {serves}, not {wanted.directory} as {wanted.by} says: leave out "
+            raise OtherDirectory(words + f"{wanted.by}, or give it a daemon of its own with --socket.")
 
     def _take_up(self, envelope: codec.Envelope) -> None:
         """Another daemon knows the client now: go on with it."""
