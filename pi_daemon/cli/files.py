@@ -23,7 +23,7 @@ async def _path(where: Where, output: Output, name: str) -> Path:
     """The file of a session. A damaged one may be missing from the list: then only its path names it."""
     if (path := as_path(name)) is not None:
         return path
-    async with reach(where) as client, output.working("Looking for the session") as progress:
+    async with reach(where, output) as client, output.working("Looking for the session") as progress:
         if name == LAST:
             found = (await client.list_sessions(limit=1, progress=progress))["sessions"]
         else:
@@ -88,11 +88,11 @@ async def _check(where: Where, output: Output, names: Sequence[str]) -> list[Che
             folders[path.parent][number] = path
     # By folder: where the running daemon may not read one, the daemon for it is started once.
     for paths in folders.values():
-        outcomes |= await _check_folder(where, paths)
+        outcomes |= await _check_folder(where, output, paths)
     return [Checked(name, outcomes[number]) for number, name in enumerate(names)]
 
 
-async def _check_folder(where: Where, paths: dict[int, Path]) -> dict[int, CheckResult | Failure]:
+async def _check_folder(where: Where, output: Output, paths: dict[int, Path]) -> dict[int, CheckResult | Failure]:
     outcomes: dict[int, CheckResult | Failure] = {}
 
     async def look(client: AsyncClient) -> None:
@@ -105,7 +105,7 @@ async def _check_folder(where: Where, paths: dict[int, Path]) -> dict[int, Check
                 outcomes[number] = failure_of(error)
 
     try:
-        await with_file(where, next(iter(paths.values())), look)
+        await with_file(where, next(iter(paths.values())), output, look)
     except ServerError as error:
         return dict.fromkeys(paths, failure_of(error))
     return outcomes
@@ -175,7 +175,7 @@ def _in_short(outcome: CheckResult | Failure) -> str:
 async def repair(where: Where, output: Output, name: str) -> None:
     path = await _path(where, output, name)
     async with output.working("Repairing"):
-        found = await with_file(where, path, lambda client: client.repair(str(path)))
+        found = await with_file(where, path, output, lambda client: client.repair(str(path)))
     if output.as_json:
         output.json(found)
     elif found["originalKeptAt"] is None:

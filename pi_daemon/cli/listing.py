@@ -24,7 +24,7 @@ TITLE = 60
 
 async def list_sessions(where: Where, output: Output, *, cwd: str | None, limit: int) -> None:
     """`limit` 0: all."""
-    async with reach(where) as client:
+    async with reach(where, output) as client:
         async with output.working("Reading sessions") as progress:
             pages = client.iter_sessions(cwd=cwd if cwd is not None else ABSENT, progress=progress)
             sessions = [session async for session in pages]

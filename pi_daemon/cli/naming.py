@@ -61,16 +61,18 @@ def _path(name: str) -> Path | None:
     return Path(os.path.abspath(os.path.expanduser(name))) if looks_like_one else None
 
 
-async def with_file(where: Where, path: Path, action: Callable[[AsyncClient], Awaitable[T]]) -> T:
+async def with_file(where: Where, path: Path, output: Output, action: Callable[[AsyncClient], Awaitable[T]]) -> T:
     """Does it with a daemon that may read this file: the usual one, or where that has the file outside its directory
     and the user named none, one for the file's own directory."""
-    async with reach(where) as client:
+    async with reach(where, output) as client:
         try:
             return await action(client)
         except ServerError as error:
             if error.reason != "outsideRoot" or not where.standard:
                 raise
-    async with await private(where.beside(path)) as client:
+    async with output.working("Starting"):
+        client = await private(where.beside(path))
+    async with client:
         return await action(client)
 
 
@@ -93,8 +95,8 @@ async def with_session(
                 state = await how.open(client, path=str(file))
             return await action(Opened(client, state))
 
-        return await with_file(where, path, by_path)
-    async with reach(where) as client:
+        return await with_file(where, path, output, by_path)
+    async with reach(where, output) as client:
         async with output.working("Looking for the session") as progress:
             state = await _by_name(client, name, how, progress)
         return await action(Opened(client, state))

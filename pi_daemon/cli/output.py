@@ -57,6 +57,7 @@ class Output:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
+        self._report: Callable[[dict[str, Any]], None] | None = None
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
@@ -158,11 +159,14 @@ class Output:
     @asynccontextmanager
     async def working(self, what: str) -> AsyncIterator[Callable[[dict[str, Any]], None]]:
         """Shows on a terminal's stderr that something takes its time, and how far it is. Yields what a request takes
-        as `progress`."""
+        as `progress`. Within another it has no line of its own."""
         import asyncio
 
         if not sys.stderr.isatty():
             yield lambda value: None
+            return
+        if self._report is not None:
+            yield self._report
             return
         status = self.errors.status(what)
 
@@ -171,9 +175,11 @@ class Output:
             message = value.get("message") or value.get("title") or what
             status.update(safe.line(str(message)) + (f" ({percentage} %)" if percentage is not None else ""))
 
+        self._report = report
         timer = asyncio.get_running_loop().call_later(PATIENCE, status.start)
         try:
             yield report
         finally:
+            self._report = None
             timer.cancel()
             status.stop()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pi_daemon_client import Unreachable
+from pi_daemon_client import AsyncClient, Unreachable
 from pi_daemon_client.types import StatusResult
 
 from pi_daemon.cli import safe
 from pi_daemon.cli.exits import Exit, Failure
 from pi_daemon.cli.output import Output
-from pi_daemon.cli.reach import Where, running
+from pi_daemon.cli.reach import NOT_RESPONDING, Where, running
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,7 +27,9 @@ NARROW = 100
 """Columns of a terminal below which `status` shows the half of it."""
 
 PATIENCE = 30.0
-"""Seconds that a daemon may take to leave: it drains within ten."""
+"""Seconds that a daemon may take to leave: it drains within ten. And to come, where somebody is starting it."""
+
+LOOK_AGAIN = 0.02
 
 
 @asynccontextmanager
@@ -54,11 +57,11 @@ def _socket(where: Where) -> Path:
     return where.socket or socket_path()
 
 
-def _no_daemon(error: Unreachable, socket: Path) -> str:
+def _no_daemon(error: Unreachable | Failure) -> str:
     said = safe.line(error.message)
-    holder = _holder(socket)
-    mute = f" Process {holder.pid} serves it: end that with `kill {holder.pid}`." if holder is not None else ""
-    return f"{said[:1].upper()}{said[1:]}.{mute}"
+    if isinstance(error, Failure):
+        return f"{said} {safe.line(error.hint or '')}"
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _holder(socket: Path) -> Holder | None:
@@ -79,13 +82,17 @@ def versions(socket: Path) -> dict[str, str | None]:
 
 async def status(where: Where, output: Output) -> Exit:
     try:
-        client = await running(where, any_directory=True)
-    except Unreachable as error:
+        async with output.working("Waiting for the daemon"):
+            client = await running(where, any_directory=True)
+    except (Unreachable, Failure) as error:
+        if isinstance(error, Failure) and error.reason != NOT_RESPONDING:
+            raise
         if output.as_json:
             socket = _socket(where)
             output.json({"running": False, "socket": str(socket), "message": error.message, **versions(socket)})
         else:
-            output.print(f"{_no_daemon(error, _socket(where))} `pi-daemon serve` starts one.")
+            hint = " `pi-daemon serve` starts one." if isinstance(error, Unreachable) else ""
+            output.print(_no_daemon(error) + hint)
         return Exit.NO_DAEMON
     async with client:
         found = await client.daemon_status()
@@ -97,17 +104,35 @@ async def status(where: Where, output: Output) -> Exit:
     return Exit.OK
 
 
-async def stop(where: Where, output: Output, *, drain: bool) -> None:
-    """Done when the daemon has gone; one that doesn't run is stopped already."""
+async def _running_or_coming(where: Where) -> AsyncClient:
+    """The daemon that runs, or that somebody is just starting. Raises as `running` does."""
+    from pi_daemon.transports.lock import held
+    from pi_daemon.transports.unix import start_lock_path
+
+    lock = start_lock_path(_socket(where))
+    until = time.monotonic() + PATIENCE
+    while True:
+        coming = held(lock) and time.monotonic() < until
+        try:
+            return await running(where, any_directory=True)
+        except Unreachable:
+            if not coming:
+                raise
+        await asyncio.sleep(LOOK_AGAIN)
+
+
+async def stop(where: Where, output: Output, *, drain: bool) -> Exit:
+    """Done when the daemon has gone. Raises Failure where it doesn't answer, or stays."""
     try:
-        client = await running(where, any_directory=True)
+        async with output.working("Waiting for the daemon to answer"):
+            client = await _running_or_coming(where)
     except Unreachable as error:
         if output.as_json:
             told = {"message": error.message, **versions(_socket(where))}
             output.json({"stopped": False, "running": told["daemonVersion"] is not None, **told})
         else:
-            output.print(_no_daemon(error, _socket(where)))
-        return
+            output.print(_no_daemon(error))
+        return Exit.NO_DAEMON
     async with client, output.working("Waiting for the daemon to finish"):
         found = await client.daemon_status()
         pid = found["pid"]
@@ -116,7 +141,8 @@ async def stop(where: Where, output: Output, *, drain: bool) -> None:
             try:
                 await asyncio.wait_for(ended.wait(), PATIENCE)
             except TimeoutError:
-                raise Failure(Exit.FAILED, f"The daemon (process {pid}) still runs after {PATIENCE:.0f} s.") from None
+                words = f"The daemon (process {pid}) still runs after {PATIENCE:.0f} s."
+                raise Failure(Exit.FAILED, words, hint=f"End it with `kill {pid}`.") from None
     if output.as_json:
         told = {**versions(_socket(where)), "daemonVersion": found["version"]}
         output.json({"stopped": True, "running": False, "pid": pid, **told})
@@ -124,6 +150,7 @@ async def stop(where: Where, output: Output, *, drain: bool) -> None:
         output.print(f"The daemon (process {pid}) has stopped.")
         if len(found["clients"]) > 1:
             output.print("Editors that were connected through `pi-daemon connect` start another one.")
+    return Exit.OK
 
 
 def draw(output: Output, found: StatusResult) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,9 +13,16 @@ import pi_daemon_client
 from pi_daemon_client import AsyncClient, Unreachable
 
 import pi_daemon
+from pi_daemon.cli import safe
 from pi_daemon.cli.exits import Exit, Failure
+from pi_daemon.cli.output import Output
 from pi_daemon.daemon.launch import command
 from pi_daemon.storage.layout import Chosen, chosen_dir
+
+ANSWER_SECONDS = 5.0
+"""How long a daemon may take to say who it is. It does so at once, or hangs."""
+
+NOT_RESPONDING = "notResponding"
 
 CLIENT_NAME = "pi-daemon command line"
 
@@ -52,7 +60,8 @@ def daemon_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
 
 
 async def running(where: Where, *, any_directory: bool = False) -> AsyncClient:
-    """The daemon that runs. Raises Unreachable, ServerError, and Failure where it serves another directory."""
+    """The daemon that runs. Raises Unreachable, ServerError, and Failure where it serves another directory or doesn't
+    answer."""
     from pi_daemon.daemon.paths import socket_path
 
     path = where.socket or socket_path()
@@ -62,7 +71,11 @@ async def running(where: Where, *, any_directory: bool = False) -> AsyncClient:
         raise Unreachable(f"no daemon answers at {path}: {os.strerror(error.errno or 0)}") from error
     if found.st_uid != os.getuid():
         raise Failure(Exit.FAILED, f"{path} belongs to another user.", hint="Name your own with --socket.")
-    client = await AsyncClient.connect_unix(path, name=CLIENT_NAME, reconnect=None)
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            client = await AsyncClient.connect_unix(path, name=CLIENT_NAME, reconnect=None)
+    except TimeoutError:
+        raise _mute(path) from None
     serves = client.daemon["sessionsDir"]
     wanted = None if any_directory else where.chosen()
     if wanted is not None and not wanted.means(serves):
@@ -76,6 +89,20 @@ async def running(where: Where, *, any_directory: bool = False) -> AsyncClient:
     return client
 
 
+def _mute(path: Path) -> Failure:
+    from pi_daemon.transports.lock import told
+    from pi_daemon.transports.unix import lock_path
+
+    holder = told(lock_path(path))
+    who = f" (process {holder.pid})" if holder is not None else ""
+    return Failure(
+        Exit.NO_DAEMON,
+        f"The daemon at {path}{who} does not answer.",
+        hint=f"End it with `kill {holder.pid if holder is not None else 'PID'}`.",
+        reason=NOT_RESPONDING,
+    )
+
+
 async def private(where: Where) -> AsyncClient:
     """A daemon for this command alone."""
     arguments = ["serve", "--stdio"]
@@ -86,16 +113,26 @@ async def private(where: Where) -> AsyncClient:
 
 
 @asynccontextmanager
-async def reach(where: Where) -> AsyncIterator[AsyncClient]:
+async def reach(where: Where, output: Output) -> AsyncIterator[AsyncClient]:
     """Raises Unreachable, ServerError, Failure."""
     if where.sessions_dir is not None and not where.sessions_dir.is_dir():
         what = "is no directory" if where.sessions_dir.exists() else "does not exist"
         raise Failure(Exit.NOT_FOUND, f"The directory {where.sessions_dir} {what}.", reason="directoryNotFound")
-    try:
-        client = await running(where)
-    except (Unreachable, Failure) as error:
-        if where.socket is not None or (isinstance(error, Failure) and error.reason != "otherDirectory"):
-            raise
-        client = await private(where)
+    async with output.working("Waiting for the daemon"):
+        client = await _reached(where, output)
     async with client:
         yield client
+
+
+async def _reached(where: Where, output: Output) -> AsyncClient:
+    try:
+        return await running(where)
+    except Unreachable:
+        if where.socket is not None:
+            raise
+    except Failure as failure:
+        if where.socket is not None or failure.reason not in ("otherDirectory", NOT_RESPONDING):
+            raise
+        if failure.reason == NOT_RESPONDING:
+            output.warn(safe.line(f"{failure.message} {failure.hint} This command does without it."))
+    return await private(where)

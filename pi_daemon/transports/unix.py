@@ -20,6 +20,11 @@ def lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
+def start_lock_path(path: Path) -> Path:
+    """The lock of whoever is starting a daemon for the socket."""
+    return path.with_name(path.name + ".start")
+
+
 def answers(path: Path) -> bool:
     """Whether somebody listens there."""
     with socket.socket(socket.AF_UNIX) as probe:

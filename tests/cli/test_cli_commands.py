@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from pathlib import Path
 
 import pytest
 from commands import ESCAPE, Commands, conversation, message, write_session
 from typer.testing import CliRunner
 
+from pi_daemon.cli import reach
 from pi_daemon.cli.typed import app
+from pi_daemon.daemon import paths
+from pi_daemon.transports.lock import Holder, Lock
+from pi_daemon.transports.unix import lock_path
 
 pytestmark = pytest.mark.slow
 
@@ -147,9 +153,32 @@ def test_no_daemon_there(tmp_path: Path) -> None:
     nobody = Commands(tmp_path / "none", tmp_path)
     assert nobody.json("status", code=5)["running"] is False
     assert "serve" in nobody.run("status", code=5)
-    assert nobody.json("stop")["stopped"] is False
+    assert nobody.json("stop", code=5)["stopped"] is False
     assert nobody.json("list", code=5)["error"]["reason"] == "unreachable"
     assert "pi-daemon serve" in nobody.errors
+
+
+def test_one_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reach, "ANSWER_SECONDS", 0.01)
+    path = tmp_path / "daemon.sock"
+    lock = Lock(lock_path(path))
+    lock.tell(Holder(4711, "1.0"))
+    lock.release()
+    mute = Commands(path, tmp_path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        assert mute.json("status", code=5)["running"] is False
+        assert "does not answer. End it with `kill 4711`." in mute.run("status", code=5)
+        for command in ("stop", "list"):
+            assert mute.json(command, code=5)["error"]["reason"] == "notResponding"
+            assert "`kill 4711`" in mute.errors
+        monkeypatch.setattr(paths, "socket_path", lambda: path)
+        for variable in ("PI_CODING_AGENT_DIR", "PI_DAEMON_STATE_DIR"):
+            monkeypatch.setenv(variable, str(tmp_path))
+        alone = CliRunner().invoke(app, ["list", "--json"], catch_exceptions=False)
+        assert json.loads(alone.stdout)["sessions"] == []
+        assert "`kill 4711`. This command does without it." in alone.stderr
 
 
 def test_a_daemon_that_serves_another_directory(commands: Commands, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_serve_status_and_stop(tmp_path: Path, sessions: Path) -> None:
         daemon.stderr.read()
     assert daemon.returncode == 0
     assert run(tmp_path, "status").returncode == 5
-    assert run(tmp_path, "stop").returncode == 0
+    assert run(tmp_path, "stop").returncode == 5
 
 
 def test_serve_says_why_it_cannot(tmp_path: Path) -> None:

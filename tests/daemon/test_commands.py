@@ -15,12 +15,14 @@ from home import PATIENCE, Home, ended, eventually, is_daemon
 from pi_daemon.cli import fast
 from pi_daemon.cli.logs import Tail, last, text
 from pi_daemon.daemon.launch import environment
+from pi_daemon.transports.lock import Lock
+from pi_daemon.transports.unix import start_lock_path
 
 pytestmark = pytest.mark.slow
 
 
 def test_status_stop_and_logs_name_both_versions(home: Home) -> None:
-    for command, code in (("status", 5), ("stop", 0), ("logs", 0)):
+    for command, code in (("status", 5), ("stop", 5), ("logs", 0)):
         told = home.json(command, code=code, PI_DAEMON_VERSION="2.0")
         assert (told["commandVersion"], told["daemonVersion"]) == ("2.0", None)
     pid = home.json("serve", "--detach", PI_DAEMON_VERSION="1.0")["pid"]
@@ -53,6 +55,19 @@ async def test_the_logs_of_a_daemon_that_does_not_answer(home: Home) -> None:
     told = home.json("logs")
     assert told["daemonVersion"] == told["commandVersion"] and told["records"]
     os.kill(pid, signal.SIGCONT)
+
+
+async def test_stop_finds_a_daemon_that_somebody_is_just_starting(home: Home) -> None:
+    home.socket.parent.mkdir(mode=0o700)
+    starter = Lock(start_lock_path(home.socket))
+    assert starter.acquire()
+    stopping = await asyncio.create_subprocess_exec(
+        *home.argv("stop", "--json"), env=home.environment, stdout=subprocess.PIPE
+    )
+    pid = (await asyncio.to_thread(home.json, "serve", "--detach"))["pid"]
+    told, _ = await asyncio.wait_for(stopping.communicate(), PATIENCE)
+    starter.release()
+    assert (json.loads(told)["stopped"], json.loads(told)["pid"]) == (True, pid)
 
 
 def test_logs_are_readable(home: Home) -> None:

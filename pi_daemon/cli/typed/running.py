@@ -138,7 +138,7 @@ def stop(
     socket: Socket = None,
     json: Json = False,
 ) -> None:
-    """Stop the running daemon."""
+    """Stop the running daemon. Exit code 5 where none runs, or none that answers."""
     from pi_daemon.cli.process import stop
 
     run(json, socket, None, lambda where, output: stop(where, output, drain=drain))

@@ -24,7 +24,7 @@ from pi_daemon.daemon.errors import NotResponding, PathTooLong, StartFailed, Uns
 from pi_daemon.daemon.version import newer, version
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.transports.lock import CannotLock, Holder, Lock, told
-from pi_daemon.transports.unix import PATH_BYTES, lock_path, peer_is_ours
+from pi_daemon.transports.unix import PATH_BYTES, lock_path, peer_is_ours, start_lock_path
 
 START_SECONDS = 60.0
 """How long a start may take. A daemon listens after half a second, unless it has to wait for one that is leaving."""
@@ -82,7 +82,7 @@ class Joining:
         paths.private_dir(path.parent)
         until = time.monotonic() + START_SECONDS
         try:
-            lock = Lock(path.with_name(path.name + ".start"))
+            lock = Lock(start_lock_path(path))
         except CannotLock as error:
             raise UnsafeSocket(error.message) from error
         try:
