@@ -364,6 +364,22 @@ def test_after_shutdown_no_other_daemon_is_wanted() -> None:
         assert len(running.daemons.ends) == 1
 
 
+@pytest.mark.parametrize("how", ["closes", "shuts down", "exits"])
+def test_a_client_that_leaves_with_its_daemon_starts_no_other(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setattr(relay_module, "PARTING_SECONDS", 20)
+    with bridge() as running:
+        introduce(running).close()
+        if how == "shuts down":
+            running.client.send(id=1, method="shutdown")
+            assert running.client.receive() == {"jsonrpc": "2.0", "id": 1, "result": None}
+        if how == "closes":
+            running.client.writing.close()
+        else:
+            running.client.send(method="exit")
+        assert running.left() is (how == "shuts down")
+        assert len(running.daemons.ends) == 1
+
+
 def test_what_is_no_message_is_answered_as_the_daemon_would() -> None:
     with bridge() as running:
         daemon = introduce(running)

@@ -4,6 +4,7 @@ join.py        finds the daemon that runs, or starts one
 state.py       what passes between client and daemon, and what is to be done when the daemon is another (no IO)
 messages.py    what is read of a message
 documents.py   the client's open documents, to open them again (no IO)
+pending.py     bytes that wait for a slow reader
 relay.py       bytes between the two, without an event loop
 connect.py     the command
 

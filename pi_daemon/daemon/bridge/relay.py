@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from pi_daemon.daemon.bridge.messages import error_of
+from pi_daemon.daemon.bridge.pending import Pending
 from pi_daemon.daemon.bridge.state import Bridge, Stage
 from pi_daemon.daemon.errors import DaemonUnavailable, NotResponding
 from pi_daemon.rpc.framing import SKIPPABLE_BYTES, Broken, Framer, frame
@@ -36,6 +37,10 @@ ATTEMPTS = 8
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
 """Between daemons that end soon: one that dies of something its client sends must not take up the machine."""
+
+PARTING_SECONDS = 0.2
+"""How long a client that asks for nothing may take to leave with its daemon: an editor that stops the daemon and quits
+shall not have started another one."""
 
 _READ_BYTES = 256 * 1024
 _PENDING_BYTES = 256 * 1024
@@ -65,8 +70,8 @@ class Relay:
         self._client_ended = False
         self._half_closed = False
         self._until: float | None = None
-        self._to_client = _Pending()
-        self._to_daemon = _Pending()
+        self._to_client = Pending()
+        self._to_daemon = Pending()
         self._since = 0.0
         self._short_lives = 0
         self._mute = 0
@@ -81,6 +86,8 @@ class Relay:
             while not self._done():
                 if self._daemon is None and self._bridge.needs_daemon:
                     self._flush()
+                    if self._leaves_too():
+                        continue
                     self._connect()
                 self._turn()
             self._flush()
@@ -95,6 +102,17 @@ class Relay:
         """When the client has left, the daemon closes too, after what it has still to say."""
         over = self._bridge.stage is Stage.OVER or (self._client_ended and not self._bridge.unanswered)
         return over and self._daemon is None
+
+    def _leaves_too(self) -> bool:
+        """Whether nobody is there to need the next daemon."""
+        until = time.monotonic() + PARTING_SECONDS
+        while self._bridge.needs_daemon and not (self._client_ended or self._bridge.unanswered):
+            poll = select.poll()
+            poll.register(self._source, select.POLLIN)
+            if not poll.poll(max(0.0, until - time.monotonic()) * 1e3):
+                break
+            self._read_client()
+        return self._done() or not self._bridge.needs_daemon
 
     # -- the daemon's side
 
@@ -261,39 +279,3 @@ def _wait_for(descriptor: int, event: int) -> None:
     poll = select.poll()
     poll.register(descriptor, event)
     poll.poll()
-
-
-class _Pending:
-    """Bytes on their way."""
-
-    def __init__(self) -> None:
-        self._pieces: list[memoryview] = []
-        self.size = 0
-
-    def __bool__(self) -> bool:
-        return self.size > 0
-
-    def add(self, data: bytes) -> None:
-        self._pieces.append(memoryview(data))
-        self.size += len(data)
-
-    def clear(self) -> None:
-        self._pieces.clear()
-        self.size = 0
-
-    def write(self, write: Callable[[memoryview], int]) -> None:
-        """As much as is taken at once. Raises OSError."""
-        done = 0
-        try:
-            while done < len(self._pieces):
-                piece = self._pieces[done]
-                taken = write(piece)
-                self.size -= taken
-                if taken < len(piece):
-                    self._pieces[done] = piece[taken:]
-                    return
-                done += 1
-        except BlockingIOError:
-            return
-        finally:
-            del self._pieces[:done]

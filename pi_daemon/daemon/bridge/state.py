@@ -89,11 +89,23 @@ class Bridge:
         envelope = look(message)
         if envelope is not None and envelope.method == "exit" and isinstance(envelope.id, UnsetType):
             self.stage = Stage.OVER
+        if self._shuts_alone(envelope):
+            return
         alone = self.stage in (Stage.SHUT, Stage.OVER, Stage.LOST)
         if alone or (self._connected and self.stage is not Stage.RETURNING):
             self._pass(message, envelope)
         else:
             self._waiting.append((message, envelope))
+
+    def _shuts_alone(self, envelope: codec.Envelope | None) -> bool:
+        """A client that shuts down while there is no daemon needs none for that."""
+        waits = self._connected or self._waiting or self.stage is not Stage.RETURNING
+        if waits or envelope is None or envelope.method != "shutdown" or isinstance(envelope.id, UnsetType):
+            return False
+        self.to_client.append(codec.result(bytes(envelope.id), None))
+        self.stage = Stage.OPEN
+        self._end()
+        return True
 
     def refuse(self, refused: Refused) -> None:
         """What the client sent is no message."""
