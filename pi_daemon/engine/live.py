@@ -31,6 +31,7 @@ from pi_daemon.engine.events import (
 )
 from pi_daemon.engine.history import History
 from pi_daemon.engine.kept import KeptContexts
+from pi_daemon.engine.logged import log_events
 from pi_daemon.engine.meter import Meter
 from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome, ReleaseWriter, TakeWriter
 from pi_daemon.engine.options import SessionOptions
@@ -45,6 +46,7 @@ from pi_daemon.session.errors import (
     SessionFailed,
     SessionNotFound,
     ShuttingDown,
+    StorageFailed,
 )
 from pi_daemon.session.head import Damage, Head
 from pi_daemon.session.selection import Trail
@@ -156,7 +158,8 @@ class LiveSession:
         """Queue an operation and wait until it is written as its durability says. Cancelled, it is taken back if it
         still queues; once it is being written, that comes too late.
 
-        Raises ReadOnly, SessionFailed, StorageFailed, ShuttingDown and what the operation refuses with."""
+        Raises ReadOnly, SessionFailed, SessionNotFound, StorageFailed, ShuttingDown and what the operation refuses
+        with."""
         if self._closing:
             raise ShuttingDown("The session is being closed; open it again.", applied=False)
         why = self.why_read_only(operation.origin.client_id if operation.origin is not None else None)
@@ -296,6 +299,7 @@ class LiveSession:
     async def _refuse(self, accepted: Sequence[Operation], error: PiDaemonError, *, unsynced: bool = False) -> None:
         """A write failed, or what was written before could not be synced: nothing of the batch counts. What wanted
         neither is tried again on its own."""
+        error = self._told(error)
         if isinstance(error, SessionFailed) and self.failed is None:
             self.failed = error
             self._publish([Failed(error.reason, error.data.get("errno"))], None)
@@ -424,6 +428,7 @@ class LiveSession:
         self.revision += 1
         change = Change(self.session_id, self.instance_id, self.revision, origin, events)
         self.history.add(change)
+        log_events(self.session_id, self.log.ref.location, events, asked=origin is not None)
         for deliver in list(self.subscribers.values()):
             deliver(change)
         if self._changed is not None:
@@ -460,8 +465,18 @@ class LiveSession:
                 trail.extend((head,))
 
     async def lines(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
-        """The entries as they are stored; where `starts` has a number, their messages. Raises StorageFailed."""
-        return await self.log.read(heads, starts) if heads else []
+        """The entries as they are stored; where `starts` has a number, their messages. Raises StorageFailed, and
+        SessionNotFound where the file is gone."""
+        try:
+            return await self.log.read(heads, starts) if heads else []
+        except StorageFailed as error:
+            raise self._told(error) from error
+
+    def _told(self, error: PiDaemonError) -> PiDaemonError:
+        """A file that is gone is no failure of the storage: there is no such session any more."""
+        if self.log.persisted and isinstance(error, StorageFailed) and error.data.get("errno") == "ENOENT":
+            return SessionNotFound("The session's file was deleted, moved or renamed: look for it, or close it.")
+        return error
 
     async def settled(self) -> None:
         """Until what is queued is done."""

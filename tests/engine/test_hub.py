@@ -19,7 +19,6 @@ from pi_daemon.session.errors import (
     LeafMoved,
     SessionExists,
     SessionNotFound,
-    StorageFailed,
     WriterBusy,
 )
 from tests.engine.conftest import ALICE, Listener, World, append, assistant, user
@@ -255,12 +254,14 @@ def test_a_file_that_is_deleted_is_not_made_again(world: World) -> None:
             assert made.path is not None
             content = Path(made.path).read_bytes()
             Path(made.path).unlink()
-            hub.files_changed([made.path])
-            hub.files_changed([made.path])
-            await made.settled()
-            assert listener.told == ["Deleted"]
-            with pytest.raises(StorageFailed):
-                await append(made, user())
+            for _ in range(2):  # before anybody has told of it, and after
+                with pytest.raises(SessionNotFound):
+                    await append(made, user())
+                with pytest.raises(SessionNotFound):
+                    await made.lines(made.tree.entries)
+                hub.files_changed([made.path])
+                await made.settled()
+                assert listener.told == ["Deleted"]
             assert not Path(made.path).exists()
             Path(made.path).write_bytes(content)
             hub.files_changed([made.path])
@@ -304,6 +305,31 @@ def test_a_file_that_can_be_read_again_is_found(world: World) -> None:
             await append(made, user(id="u2"))
 
     asyncio.run(main())
+
+
+def test_what_strangers_do_to_open_files_is_in_the_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            made = await hub.create(world.header(), persist="immediate")
+            await append(made, user("a secret", id="u1"))
+            hub.subscribe(made, "bob", Listener())
+            path = Path(made.log.ref.location)
+            whole = path.read_bytes()
+            for content in (whole + b"{secret\n", whole[:-4] + b"\n", b"", whole):
+                path.write_bytes(content)
+                hub.files_changed([str(path)])
+                await hub.settled()
+            path.unlink()
+            hub.files_changed([str(path)])
+            await hub.settled()
+
+    with caplog.at_level("INFO"):
+        asyncio.run(main())
+    said = [record for record in caplog.records if record.name == "pi_daemon.engine.logged"]
+    words = {record.getMessage().split(":")[0] for record in said}
+    assert words == {"session damaged", "session replaced", "entries lost", "session failed", "session deleted"}
+    assert all(record.fields["path"].endswith(".jsonl") for record in said)  # type: ignore[attr-defined]
+    assert "secret" not in "".join(str(vars(record)) for record in said)
 
 
 def test_what_is_idle_for_long_is_let_go(world: World) -> None:
