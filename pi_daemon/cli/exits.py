@@ -101,7 +101,7 @@ def failure_of(error: ClientError, *, recover: bool = False) -> Failure:
         code = _CODES.get(error.reason, Exit.FAILED)
         if error.reason == "sessionCorrupted" and error.data.get("recoverable") is False:
             code, hint = Exit.NOT_FOUND, None
-        if error.reason == "invalidParams" and error.data.get("path") == "sessionId":
+        if error.reason == "invalidParams" and error.data.get("path") in ("sessionId", "id"):
             code = Exit.USAGE  # what was typed can be no id
         return Failure(code, message, hint=hint, reason=error.reason, data=error.data)
     if isinstance(error, ConnectionLost):

@@ -34,6 +34,7 @@ def _options(shared: Shared, current: SessionOptions, changes: Options | UnsetTy
 async def create(shared: Shared, call: Call, params: s.CreateParams) -> s.SessionState:
     if not params.cwd.startswith("/"):
         raise InvalidParams("Give an absolute path.", path="cwd")
+    wire.check_new_id(params.id)
     environment = shared.hub.environment
     header = Header(
         id=params.id if params.id is not UNSET else environment.session_id(),
@@ -84,6 +85,7 @@ async def delete(shared: Shared, call: Call, params: s.SessionParams) -> s.Delet
 
 
 async def fork(shared: Shared, call: Call, params: s.ForkParams) -> s.SessionState:
+    wire.check_new_id(params.id)
     async with shared.use(call, params.session_id) as source:
         await source.look()
         entry_id = source.leaf_id if params.entry_id is UNSET else params.entry_id

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 import msgspec
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from pi_daemon.compaction.settings import MAX_TOKENS
 from pi_daemon.engine import events as happened
@@ -18,6 +18,7 @@ from pi_daemon.rpc.types.base import DamageInfo, Model, Options, Origin, TreeNod
 from pi_daemon.rpc.types.sessions import SessionState
 from pi_daemon.session.errors import InvalidParams
 from pi_daemon.session.head import Damage
+from pi_daemon.storage.layout import check_id
 
 
 async def state(session: LiveSession, client_id: str) -> SessionState:
@@ -59,6 +60,15 @@ def check_tokens(params: Wire, *names: str) -> None:
         if isinstance(value, int) and (not 0 <= value <= MAX_TOKENS or (name == "context_window" and value == 0)):
             words = f"Give a positive number of tokens, at most {MAX_TOKENS}, or null for the default."
             raise InvalidParams(words, path=wire_name(name))
+
+
+def check_new_id(session_id: str | UnsetType) -> None:
+    """Raises InvalidParams for an `id` that no new session can have."""
+    try:
+        if session_id is not UNSET:
+            check_id(session_id)
+    except InvalidParams as error:
+        raise InvalidParams(error.message, path="id") from error
 
 
 def damage(found: Sequence[Damage]) -> list[DamageInfo]:

@@ -163,10 +163,10 @@ NOTIFICATIONS: dict[str, Notification] = {
     "session/compaction": Notification(n.Compaction, "A compaction that the daemon makes has begun or ended."),
     "session/labelChanged": Notification(n.LabelChanged, "An entry's label was set or cleared."),
     "session/renamed": Notification(n.Renamed, "The session's name was set or cleared."),
-    "session/replaced": Notification(n.Replaced, "The file was rewritten or replaced; this is a new instance."),
+    "session/replaced": Notification(n.Replaced, "The file was rewritten or replaced, and loaded anew."),
     "session/damaged": Notification(n.Damaged, "Damage was found, or acknowledged entries are gone from the file."),
-    "session/failed": Notification(n.Failed, "A write failed for good; the session takes no more appends."),
-    "session/deleted": Notification(n.Deleted, "The session was deleted."),
+    "session/failed": Notification(n.Failed, "A write failed for good, or the file can't be opened as it is now."),
+    "session/deleted": Notification(n.Deleted, "The session was deleted, or its file by another process."),
     "session/resync": Notification(n.Resync, "Notifications were left out."),
     "daemon/replaced": Notification(
         n.DaemonReplaced,

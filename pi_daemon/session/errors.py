@@ -1,7 +1,7 @@
 """Every situation in which a request about a session is refused, one class each.
 
     PiDaemonError
-    ├── SessionNotFound        no session has that id, no file that path
+    ├── SessionNotFound        no session has that id, no file that path, or its file is gone by now
     ├── SessionExists          the id is taken in that directory
     ├── SessionCorrupted       the file is damaged where a parent link went with it, or is no session
     ├── AmbiguousSession       several files carry the id
@@ -18,7 +18,7 @@
     ├── SummarizerFailed       no usable summary came back
     ├── Superseded             while a summary was made, the session went another way
     ├── InvalidSettings        pi's settings.json holds a value that makes no sense
-    ├── Busy                   a compaction or a summarizing move is under way
+    ├── Busy                   a compaction or a summarizing move is under way, or another client has the session open
     ├── Overloaded             more requests in flight than the connection's limit
     ├── OutsideRoot            the path resolves to a place that holds no sessions
     ├── Unauthorized           the token is missing or wrong

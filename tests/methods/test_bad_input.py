@@ -64,6 +64,24 @@ def cases() -> list[Any]:
     return found
 
 
+def test_an_id_that_no_session_can_have_is_named_as_it_was_given(scene: Scene) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            made = await client.call("session/create", cwd="/p")
+            for method, params in (
+                ("session/create", {"cwd": "/p", "id": "../../evil"}),
+                ("session/fork", {"sessionId": made["sessionId"], "id": "../../evil"}),
+                ("session/open", {"sessionId": "../../evil"}),
+            ):
+                with pytest.raises(Refused) as refused:
+                    await client.call(method, **params)
+                assert refused.value.reason == "invalidParams"
+                assert refused.value.data["path"] == ("id" if "id" in params else "sessionId")
+
+    asyncio.run(main())
+
+
 def test_every_method_is_here() -> None:
     assert GOOD.keys() == METHODS.keys()
 

@@ -542,7 +542,8 @@ class DamageInfo(TypedDict):
 
     `kind`: a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end:
     `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`,
-    `byteOrderMark`, `unversioned`, `newerVersion`, `noHeader`, `empty`.
+    `byteOrderMark`, `unversioned`, `newerVersion`, `noHeader`, `empty`; what another process did: `lost`,
+    acknowledged entries are gone from the file.
     `message`: the same in words.
     `line`: the line, counted from 1.
     `offset`: where the line begins, in bytes.
@@ -1292,7 +1293,8 @@ class Renamed(TypedDict):
 
 
 class Replaced(TypedDict):
-    """The file isn't the one that was open, and `instanceId` is a new one. Subscribe again.
+    """The file isn't the one that was open. `instanceId` is a new one, whose revisions begin anew; the
+    subscription goes on with it, and what the client knows of the session is to be read again.
 
     `sessionId`: the session.
     `instanceId`: this loading of the session.
@@ -1328,14 +1330,16 @@ class Damaged(TypedDict):
 
 
 class Failed(TypedDict):
-    """The session takes no more appends.
+    """The session takes no more appends. Close it and open it again: where that can't be done, the error says why.
 
     `sessionId`: the session.
     `instanceId`: this loading of the session.
     `revision`: one change makes one revision; where it makes several notifications, all carry it.
     `origin`: the client that caused it; null where it came from outside.
-    `reason`: what failed.
-    `errno`: the system's name for it, such as EIO.
+    `reason`: the name of an error: `sessionFailed` where a write failed; `sessionCorrupted` where another
+    process rewrote the file and it can't be opened as it is now, being empty, say. When it can again,
+    `session/replaced` follows.
+    `errno`: the system's name for it, such as EIO, if it has one.
     """
 
     sessionId: str
@@ -1347,13 +1351,14 @@ class Failed(TypedDict):
 
 
 class Deleted(TypedDict):
-    """The session was deleted.
+    """The session was deleted, or its file is no longer there: another process deleted it, moved it or gave it
+    another name. Under another name in the sessions directory `session/open` with the id finds it.
 
     `sessionId`: the session.
     `instanceId`: this loading of the session.
     `revision`: one change makes one revision; where it makes several notifications, all carry it.
     `origin`: the client that caused it; null where it came from outside.
-    `trashedTo`: where its file went, if the system tells.
+    `trashedTo`: where its file went, if this daemon deleted it and the system tells.
     """
 
     sessionId: str
@@ -1377,7 +1382,8 @@ class Resync(TypedDict):
 
 
 class DaemonReplaced(TypedDict):
-    """Another process serves this connection now. Subscribe again: nothing of the old one's subscriptions is left.
+    """Another process serves this connection now. Subscribe again, and set options again: nothing of the old one's
+    subscriptions is left, nor of what sessions were set to.
 
     `daemonId`: names the new process.
     `clientId`: names this connection from now on, as in `origin`.

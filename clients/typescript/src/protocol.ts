@@ -444,7 +444,8 @@ export interface DamageInfo {
   /**
    * a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end: `tornTail`; the
    * tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`, `byteOrderMark`, `unversioned`,
-   * `newerVersion`, `noHeader`, `empty`.
+   * `newerVersion`, `noHeader`, `empty`; what another process did: `lost`, acknowledged entries are gone from the
+   * file.
    */
   kind: string;
   /** the same in words. */
@@ -1086,7 +1087,10 @@ export interface Renamed {
   entryId: string;
 }
 
-/** The file isn't the one that was open, and `instanceId` is a new one. Subscribe again. */
+/**
+ * The file isn't the one that was open. `instanceId` is a new one, whose revisions begin anew; the subscription
+ * goes on with it, and what the client knows of the session is to be read again.
+ */
 export interface Replaced {
   /** the session. */
   sessionId: string;
@@ -1116,7 +1120,9 @@ export interface Damaged {
   lost?: string[];
 }
 
-/** The session takes no more appends. */
+/**
+ * The session takes no more appends. Close it and open it again: where that can't be done, the error says why.
+ */
 export interface Failed {
   /** the session. */
   sessionId: string;
@@ -1126,13 +1132,19 @@ export interface Failed {
   revision: number;
   /** the client that caused it; null where it came from outside. */
   origin: Origin | null;
-  /** what failed. */
+  /**
+   * the name of an error: `sessionFailed` where a write failed; `sessionCorrupted` where another process rewrote the
+   * file and it can't be opened as it is now, being empty, say. When it can again, `session/replaced` follows.
+   */
   reason: string;
-  /** the system's name for it, such as EIO. */
+  /** the system's name for it, such as EIO, if it has one. */
   errno: string | null;
 }
 
-/** The session was deleted. */
+/**
+ * The session was deleted, or its file is no longer there: another process deleted it, moved it or gave it another
+ * name. Under another name in the sessions directory `session/open` with the id finds it.
+ */
 export interface Deleted {
   /** the session. */
   sessionId: string;
@@ -1142,7 +1154,7 @@ export interface Deleted {
   revision: number;
   /** the client that caused it; null where it came from outside. */
   origin: Origin | null;
-  /** where its file went, if the system tells. */
+  /** where its file went, if this daemon deleted it and the system tells. */
   trashedTo?: string;
 }
 
@@ -1157,7 +1169,8 @@ export interface Resync {
 }
 
 /**
- * Another process serves this connection now. Subscribe again: nothing of the old one's subscriptions is left.
+ * Another process serves this connection now. Subscribe again, and set options again: nothing of the old one's
+ * subscriptions is left, nor of what sessions were set to.
  */
 export interface DaemonReplaced {
   /** names the new process. */
@@ -1275,13 +1288,13 @@ export interface Notifications {
   "session/labelChanged": LabelChanged;
   /** The session's name was set or cleared. */
   "session/renamed": Renamed;
-  /** The file was rewritten or replaced; this is a new instance. */
+  /** The file was rewritten or replaced, and loaded anew. */
   "session/replaced": Replaced;
   /** Damage was found, or acknowledged entries are gone from the file. */
   "session/damaged": Damaged;
-  /** A write failed for good; the session takes no more appends. */
+  /** A write failed for good, or the file can't be opened as it is now. */
   "session/failed": Failed;
-  /** The session was deleted. */
+  /** The session was deleted, or its file by another process. */
   "session/deleted": Deleted;
   /** Notifications were left out. */
   "session/resync": Resync;

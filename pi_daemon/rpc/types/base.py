@@ -118,7 +118,8 @@ class DamageInfo(Wire, kw_only=True):
 
     `kind`: a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end:
         `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`, `byteOrderMark`,
-        `unversioned`, `newerVersion`, `noHeader`, `empty`.
+        `unversioned`, `newerVersion`, `noHeader`, `empty`; what another process did: `lost`, acknowledged entries are
+        gone from the file.
     `message`: the same in words.
     `line`: the line, counted from 1.
     `offset`: where the line begins, in bytes.

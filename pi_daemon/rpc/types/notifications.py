@@ -107,7 +107,8 @@ class Renamed(SessionNotification, kw_only=True):
 
 
 class Replaced(SessionNotification, kw_only=True):
-    """The file isn't the one that was open, and `instance_id` is a new one. Subscribe again.
+    """The file isn't the one that was open. `instance_id` is a new one, whose revisions begin anew; the subscription
+    goes on with it, and what the client knows of the session is to be read again.
 
     `reason`: what happened to it.
     """
@@ -127,10 +128,12 @@ class Damaged(SessionNotification, kw_only=True):
 
 
 class Failed(SessionNotification, kw_only=True):
-    """The session takes no more appends.
+    """The session takes no more appends. Close it and open it again: where that can't be done, the error says why.
 
-    `reason`: what failed.
-    `errno`: the system's name for it, such as EIO.
+    `reason`: the name of an error: `sessionFailed` where a write failed; `sessionCorrupted` where another process
+        rewrote the file and it can't be opened as it is now, being empty, say. When it can again, `session/replaced`
+        follows.
+    `errno`: the system's name for it, such as EIO, if it has one.
     """
 
     reason: str
@@ -138,9 +141,10 @@ class Failed(SessionNotification, kw_only=True):
 
 
 class Deleted(SessionNotification, kw_only=True):
-    """The session was deleted.
+    """The session was deleted, or its file is no longer there: another process deleted it, moved it or gave it another
+    name. Under another name in the sessions directory `session/open` with the id finds it.
 
-    `trashed_to`: where its file went, if the system tells.
+    `trashed_to`: where its file went, if this daemon deleted it and the system tells.
     """
 
     trashed_to: str | UnsetType = UNSET
@@ -160,7 +164,8 @@ class Resync(Wire, kw_only=True):
 
 
 class DaemonReplaced(Wire, kw_only=True):
-    """Another process serves this connection now. Subscribe again: nothing of the old one's subscriptions is left.
+    """Another process serves this connection now. Subscribe again, and set options again: nothing of the old one's
+    subscriptions is left, nor of what sessions were set to.
 
     `daemon_id`: names the new process.
     `client_id`: names this connection from now on, as in `origin`.
