@@ -312,6 +312,66 @@ async def test_what_was_open_is_opened_again(tmp_path: Path) -> None:
             assert peer.received["session/open"].empty()
 
 
+def few(peer: Peer, params: Any) -> Any:
+    """The greeting of a daemon that takes two requests at a time."""
+    result = greeting(peer, params)
+    result["capabilities"]["experimental"]["piDaemon"]["limits"] = {"requestsInFlight": 2}
+    return result
+
+
+async def test_no_more_requests_than_the_daemon_takes(tmp_path: Path) -> None:
+    async with FakeDaemon(f"{tmp_path}/d") as daemon:
+        daemon.handlers |= {"initialize": few, "slow": lambda peer, params: SILENT}
+        async with await AsyncClient.connect_unix(daemon.path, reconnect=SOON) as client:
+            peer = await daemon.peers.get()
+            asked = [asyncio.create_task(client.request("slow", {"number": n})) for n in range(5)]
+            first, second = [await peer.next("slow") for _ in range(2)]
+            asked[1].cancel()
+            await peer.next("$/cancelRequest")
+            assert peer.received["slow"].empty()  # until that is answered
+            peer.answer(first, 0)
+            third = await peer.next("slow")
+            assert (await asked[0], third["params"]) == (0, {"number": 2})
+            peer.answer(second, 1)
+            assert (await peer.next("slow"))["params"] == {"number": 3}
+            assert peer.received["slow"].empty()
+            peer.drop()
+            peer = await daemon.peers.get()
+            last = await peer.next("slow")  # was never sent, so it is now
+            assert last["params"] == {"number": 4}
+            peer.answer(last, 4)
+            assert await asked[4] == 4
+            for task in asked[2:4]:
+                with pytest.raises(ConnectionLost):
+                    await task
+            await client.request("other")
+
+
+async def test_what_a_watched_session_was_set_to_is_said_again(tmp_path: Path) -> None:
+    """Though this client has not opened it."""
+    async with FakeDaemon(f"{tmp_path}/d") as daemon:
+        daemon.handlers["session/subscribe"] = lambda peer, params: {
+            "instanceId": "i1",
+            "revision": 0,
+            "leafId": None,
+            "fresh": True,
+        }
+        async with (
+            await AsyncClient.connect_unix(daemon.path, reconnect=SOON) as client,
+            await client.watch("s"),
+        ):
+            await client.configure("s", context_window=7)
+            await client.configure("s", durability="written")
+            await client.configure("unwatched", context_window=8)
+            (await daemon.peers.get()).drop()
+            peer = await daemon.peers.get()
+            said = (await peer.next("session/configure"))["params"]
+            assert said == {"sessionId": "s", "contextWindow": 7, "durability": "written"}
+            await peer.next("session/subscribe")
+            await client.request("other")
+            assert peer.received["session/configure"].empty()
+
+
 def test_the_blocking_client_does_the_same(tmp_path: Path) -> None:
     script = Path(__file__).with_name("child.py")
     with Client.connect_stdio([sys.executable, str(script)], timeout=20) as client:

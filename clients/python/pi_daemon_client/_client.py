@@ -35,8 +35,8 @@ class AsyncClient(Methods):
     """Use as an async context manager, or call `close`.
 
     A lost connection fails the requests that were under way and is made again in the background: sessions that
-    were opened through this client are opened again with what they were opened with, and every `watch` catches
-    up. Requests made meanwhile wait for the new connection.
+    were opened through this client are opened again with what they were opened with and set to, and every `watch`
+    catches up. Requests made meanwhile wait for the new connection.
     """
 
     def __init__(self, endpoint: Endpoint, token: str | None, settings: Settings) -> None:
@@ -215,7 +215,10 @@ class AsyncClient(Methods):
             except ServerError as error:
                 # Damaged, say, or held by another daemon: whoever uses it is told so then.
                 if error.reason == "sessionNotFound":
-                    self._opened.requests.pop(session_id, None)
+                    self._opened.forget(session_id)
+        for watched in {watch.session_id for watch in self._watches} & self._opened.configured.keys():
+            with contextlib.suppress(ServerError):
+                await connection.request("session/configure", self._opened.configured[watched])
         self._connection = connection
         self._ready.set()
         for watch in list(self._watches):
@@ -310,6 +313,8 @@ class AsyncClient(Methods):
 
     def _answered(self, connection: Connection, method: str, params: Mapping[str, Any], result: Any) -> None:
         self._opened.follow(method, params, result)
+        if method == "session/configure" and all(watch.session_id != params["sessionId"] for watch in self._watches):
+            self._opened.configured.pop(params["sessionId"], None)  # nobody here holds it open
         if method in ("session/close", "session/unsubscribe"):
             for watch in self._watches:  # they go on; the subscription they shared with the caller is gone
                 if watch.session_id == params["sessionId"]:
@@ -327,6 +332,8 @@ class AsyncClient(Methods):
     def _forget(self, watch: Watch) -> None:
         self._watches.remove(watch)
         session_id = watch.session_id
+        if all(other.session_id != session_id for other in self._watches):
+            self._opened.configured.pop(session_id, None)
         connection = self._connection
         if (
             connection is not None

@@ -41,6 +41,8 @@ class Connection:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._progress: dict[str, ProgressCallback] = {}
         self._wire: Wire | None = None
+        self._room: asyncio.Semaphore | None = None
+        self._in_flight: set[int] = set()
         self.lost_because: str | None = None
         self.ended = asyncio.Event()
         self.heir: Connection | None = None
@@ -63,6 +65,7 @@ class Connection:
                 raise Unreachable(f"what listens at {endpoint} did not answer within {_GREETING} s") from None
             raise
         self.notify("initialized", {})
+        self._room = _room_of(result)
         return result
 
     async def _greet(self, name: str, token: str | None) -> Any:
@@ -81,15 +84,23 @@ class Connection:
 
     async def request(self, method: str, params: Mapping[str, Any], progress: ProgressCallback | None = None) -> Any:
         """Raises ServerError, ConnectionLost; TypeError or ValueError for params that are no JSON.
-        Cancelling the awaiting task cancels the request at the daemon."""
+        Cancelling the awaiting task cancels the request at the daemon. One too many for the daemon waits until others
+        are answered."""
         token = None
         if progress is not None:
             token = f"p{next(_tokens)}"
             params = {**params, "workDoneToken": token}
         number = next(self._ids)
         body = _json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        room = self._room if self.lost_because is None else None
+        if room is not None:
+            await room.acquire()
         if self._wire is None or self.lost_because is not None:
+            if room is not None:
+                room.release()  # for the next one that waits
             raise ConnectionLost(self.lost_because or "not connected", "no")
+        if room is not None:
+            self._in_flight.add(number)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[number] = future
         if token is not None and progress is not None:
@@ -159,6 +170,8 @@ class Connection:
         self.lost_because = why
         pending = list(self._pending.values())
         self._pending.clear()
+        for number in list(self._in_flight):
+            self._left(number)
         for future in pending:
             if not future.done():
                 future.set_exception(ConnectionLost(why))
@@ -168,6 +181,7 @@ class Connection:
         self.ended.set()
 
     def _answered(self, message: dict[str, Any]) -> None:
+        self._left(message.get("id", 0))
         future = self._pending.pop(message.get("id", 0), None)
         if future is None or future.done():
             return
@@ -175,6 +189,12 @@ class Connection:
             future.set_exception(ServerError.from_wire(message["error"]))
         else:
             future.set_result(message.get("result"))
+
+    def _left(self, number: int) -> None:
+        """The daemon has answered that request, be it that nobody waits for it any more, or never will."""
+        if number in self._in_flight and self._room is not None:
+            self._in_flight.remove(number)
+            self._room.release()
 
     def _told(self, method: str, params: dict[str, Any]) -> None:
         if method == "$/progress":
@@ -195,6 +215,7 @@ class Connection:
         self._role.end()
         heir = Connection(self._notify, self._role.summarizer)
         heir._wire, heir._ids, heir._pending, heir._progress = wire, self._ids, self._pending, self._progress
+        heir._room, heir._in_flight = self._room, self._in_flight
         wire.receiver = heir
         self.heir, self.replaced_by = heir, told
         self.lost_because = "the daemon was replaced"
@@ -203,3 +224,9 @@ class Connection:
     def _send(self, message: dict[str, Any]) -> None:
         if self._wire is not None:
             self._wire.send(_json.dumps(message))
+
+
+def _room_of(greeting: Any) -> asyncio.Semaphore | None:
+    """For as many requests as the daemon takes at a time; None where it doesn't say."""
+    limit = greeting["capabilities"]["experimental"]["piDaemon"].get("limits", {}).get("requestsInFlight")
+    return asyncio.Semaphore(limit) if isinstance(limit, int) and limit > 0 else None
