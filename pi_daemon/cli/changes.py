@@ -31,14 +31,15 @@ async def fork(
     async def do(opened: Opened) -> None:
         # Before the leaf means before the last message, not before a label that follows it.
         named = entry if entry is not None or not before else LEAF
-        made = await opened.client.fork(
-            opened.id,
-            entry_id=ABSENT if named is None else await entry_id(opened, named),
-            position="before" if before else "at",
-            scope="tree" if tree else "path",
-            cwd=ABSENT if cwd is None else cwd,
-            id=ABSENT if new_id is None else new_id,
-        )
+        async with output.working("Forking"):
+            made = await opened.client.fork(
+                opened.id,
+                entry_id=ABSENT if named is None else await entry_id(opened, named),
+                position="before" if before else "at",
+                scope="tree" if tree else "path",
+                cwd=ABSENT if cwd is None else cwd,
+                id=ABSENT if new_id is None else new_id,
+            )
         if output.as_json:
             output.json(made)
             return
@@ -98,8 +99,9 @@ async def move(where: Where, output: Output, name: str, wanted: Move) -> None:
 
 async def label(where: Where, output: Output, name: str, entry: str, text: str | None) -> None:
     async def do(opened: Opened) -> None:
-        target = await entry_id(opened, entry)
-        done = await opened.client.label(opened.id, target, text)
+        async with output.working("Writing"):
+            target = await entry_id(opened, entry)
+            done = await opened.client.label(opened.id, target, text)
         if output.as_json:
             output.json({"sessionId": opened.id, "targetId": target, "label": text, **_kept(done), **done})
             return
@@ -114,7 +116,8 @@ async def label(where: Where, output: Output, name: str, entry: str, text: str |
 
 async def rename(where: Where, output: Output, name: str, new_name: str) -> None:
     async def do(opened: Opened) -> None:
-        done = await opened.client.rename(opened.id, new_name)
+        async with output.working("Writing"):
+            done = await opened.client.rename(opened.id, new_name)
         if output.as_json:
             output.json({"sessionId": opened.id, "name": new_name or None, **_kept(done), **done})
             return

@@ -49,8 +49,8 @@ async def context(
     recover: bool,
 ) -> None:
     async def show(opened: Opened) -> None:
-        leaf_id = ABSENT if leaf is None else await entry_id(opened, leaf)
         async with output.working("Reading the context"):
+            leaf_id = ABSENT if leaf is None else await entry_id(opened, leaf)
             found = await opened.client.context(opened.id, leaf_id=leaf_id, format=format, pairing=pairing)  # type: ignore[arg-type]
         if output.as_json:
             output.json({"sessionId": opened.id, **found})

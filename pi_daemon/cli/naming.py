@@ -215,7 +215,10 @@ async def _leaf_of_the_conversation(opened: Opened) -> str:
         for one in reversed(path[max(0, end - _A_LOOK) : end]):
             if kinds.get(one) not in _BESIDE_THE_CONVERSATION:
                 return one
-    raise Failure(Exit.NOT_FOUND, "The leaf is before the first entry of the conversation.", reason="entryNotFound")
+    if path:
+        words = f"On the path to the leaf ({path[-1]}) is nothing of the conversation."
+        raise Failure(Exit.NOT_FOUND, words, hint="Name an entry by its id.", reason="entryNotFound")
+    raise Failure(Exit.NOT_FOUND, "The leaf is before the first entry.", reason="entryNotFound")
 
 
 def _choose(names: list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -23,7 +24,7 @@ UNLIMITED = 100_000
 """Columns where there is no terminal: a program that reads the lines wants them whole."""
 
 PATIENCE = 1.0
-"""Seconds after which a person wants to see that something is going on."""
+"""Seconds since the beginning of a command after which a person wants to see that something is going on."""
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
@@ -57,6 +58,7 @@ class Output:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
+        self._since = time.monotonic()
         self._report: Callable[[dict[str, Any]], None] | None = None
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
@@ -176,7 +178,8 @@ class Output:
             status.update(safe.line(str(message)) + (f" ({percentage} %)" if percentage is not None else ""))
 
         self._report = report
-        timer = asyncio.get_running_loop().call_later(PATIENCE, status.start)
+        waited = time.monotonic() - self._since
+        timer = asyncio.get_running_loop().call_later(max(0.0, PATIENCE - waited), status.start)
         try:
             yield report
         finally:

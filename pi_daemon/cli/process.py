@@ -133,7 +133,7 @@ async def stop(where: Where, output: Output, *, drain: bool) -> Exit:
         else:
             output.print(_no_daemon(error))
         return Exit.NO_DAEMON
-    async with client, output.working("Waiting for the daemon to finish"):
+    async with client, output.working("Waiting for the daemon to finish, and for its clients to go"):
         found = await client.daemon_status()
         pid = found["pid"]
         async with _end_of(pid) as ended:

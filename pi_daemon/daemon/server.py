@@ -57,6 +57,9 @@ DRAIN_SECONDS = 10.0
 INTERRUPT_SECONDS = 2.0
 """How long they may take to end once they are interrupted; one that waits for a disk takes as long as the disk."""
 
+PATIENCE_SECONDS = 1.0
+"""After which somebody who stops a daemon wants to know what it waits for."""
+
 LOST_SECONDS = 10.0
 """Between two looks whether the socket is still where clients look for it."""
 
@@ -103,6 +106,7 @@ class Daemon:
         layout = find_layout(given, os.environ, Path.home())
         self._inherited = inherited
         self._stopping = asyncio.Event()
+        self._started = False
         self._hurry = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self.hub = Hub(
@@ -183,6 +187,7 @@ class Daemon:
             self._spawn(self._leave_with_parent(self.servers[0]))
         self._spawn(self._leave_when_lost())
         self._spawn(self.following.start())
+        self._started = True
         self.shared.presence()
 
     @property
@@ -213,7 +218,7 @@ class Daemon:
                     return
 
     def _leave_idle(self) -> None:
-        logger.info("nobody is here: leaving", extra={"fields": {"idleSeconds": self.config.idle}})
+        logger.info("nobody is here: leaving", extra={"fields": {"idleSeconds": round(self.config.idle, 3)}})
         self.stop(True)
 
     async def _may_leave(self) -> bool:
@@ -259,7 +264,8 @@ class Daemon:
 
     async def close(self) -> None:
         """Let running requests finish, write what isn't written, and go."""
-        logger.info("leaving", extra={"fields": {"clients": len(self.shared.connections)}})
+        if self._started:
+            logger.info("leaving", extra={"fields": {"clients": len(self.shared.connections)}})
         for task in self._tasks:
             task.cancel()
         self.shared.presence = lambda: None
@@ -272,9 +278,18 @@ class Daemon:
         await self.hub.close()
         for server in self._listening:
             server.release()
-        await asyncio.gather(*(server.close() for server in self.servers))
+        await self._close_connections()
         await self.service.settled()
-        logger.info("left")
+        if self._started:
+            logger.info("left")
+
+    async def _close_connections(self) -> None:
+        closing = asyncio.gather(*(server.close() for server in self.servers))
+        await asyncio.wait([closing], timeout=PATIENCE_SECONDS)
+        clients = sum(len(server.channels) for server in self._listening)
+        if clients:
+            logger.info("waiting for clients that have not closed their side", extra={"fields": {"clients": clients}})
+        await closing
 
     async def _finish(self) -> None:
         """Until the requests in flight are answered; after a while, or in a hurry, they are interrupted."""

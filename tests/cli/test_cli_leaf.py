@@ -87,3 +87,15 @@ def test_before_the_leaf_is_before_the_last_message(commands: Commands) -> None:
     commands.run("label", "aaaa-1", "leaf", "here")
     made = commands.json("fork", "aaaa-1", "--before")
     assert (made["editorText"], made["leafId"]) == ("again", "u1")
+
+
+def test_leaf_where_nothing_is_of_the_conversation(commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", [line("custom", "c1", None, customType="x", data=1)])
+    refused = commands.json("fork", "aaaa-1", "leaf", code=3)["error"]
+    assert refused["message"] == "On the path to the leaf (c1) is nothing of the conversation."
+    assert commands.json("fork", "aaaa-1", "c1")["leafId"] == "c1"
+    write_session(commands.sessions, "bbbb-1", [])
+    assert (
+        "The leaf is before the first entry."
+        in commands.json("label", "bbbb-1", "leaf", "x", code=3)["error"]["message"]
+    )

@@ -99,6 +99,9 @@ def test_serve_status_and_stop(tmp_path: Path, sessions: Path) -> None:
     with subprocess.Popen(argv, env=environment(tmp_path), stderr=subprocess.PIPE, cwd=tmp_path) as daemon:
         assert daemon.stderr is not None
         assert b"listening on unix" in daemon.stderr.readline()
+        refused = run(tmp_path, "serve", "--sessions-dir", str(sessions))
+        assert refused.returncode == 1
+        assert len(refused.stderr.splitlines()) == 1, refused.stderr
         # The one that runs is used, without being named.
         assert json.loads(run(tmp_path, "status", "--json").stdout)["pid"] == daemon.pid
         assert "◆ a3" in run(tmp_path, "tree", "last").stdout

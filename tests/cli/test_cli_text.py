@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import sys
 
@@ -12,6 +14,7 @@ from pi_daemon_client import ConnectionLost, ServerError, Unreachable, dumps
 
 from pi_daemon.cli import safe
 from pi_daemon.cli.exits import Exit, failure_of
+from pi_daemon.cli.output import PATIENCE, Output
 
 ANY = st.text(st.characters(exclude_categories=()))
 FORBIDDEN = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)]
@@ -67,3 +70,25 @@ def test_starting_is_cheap() -> None:
     code = f"import sys, pi_daemon.cli.typed; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_command_says_what_it_waits_for_a_second_after_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever of its steps it is at, and once: a step within another has no line of its own."""
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    output = Output(False)
+    output._since -= PATIENCE
+
+    async def main() -> None:
+        async with output.working("Opening"), output.working("Looking") as progress:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            progress({"message": "Reading", "percentage": 5})
+            assert shown.getvalue()
+
+    asyncio.run(main())

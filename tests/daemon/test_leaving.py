@@ -186,8 +186,12 @@ async def test_what_never_ends_is_interrupted(home: Home, monkeypatch: pytest.Mo
             await running
 
 
-async def test_a_client_that_does_not_read_holds_up_nobody(home: Home) -> None:
-    """The address is free for the next daemon although a connection of the old one lingers."""
+async def test_a_client_that_does_not_read_holds_up_nobody(
+    home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The address is free for the next daemon although a connection of the old one lingers; and that is said."""
+    monkeypatch.setattr(server_module, "PATIENCE_SECONDS", 0)
+    caplog.set_level("INFO")
     async with daemon_in(home) as daemon:
         reader, writer = await asyncio.open_unix_connection(str(home.socket))
         await eventually(lambda: any(server.channels for server in daemon._listening))
@@ -199,6 +203,15 @@ async def test_a_client_that_does_not_read_holds_up_nobody(home: Home) -> None:
             writer.close()
             await closing
         assert await reader.read() == b""
+    waiting = [record for record in caplog.records if record.getMessage().startswith("waiting for clients")]
+    assert vars(waiting[0])["fields"] == {"clients": 1}
+
+
+async def test_the_log_names_minutes_as_they_were_given(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    async with daemon_in(home, idle=60 * 0.03) as daemon:
+        daemon._leave_idle()
+    assert {"idleSeconds": 1.8} in [vars(record).get("fields") for record in caplog.records]
 
 
 async def test_one_that_cannot_be_found_any_more_leaves(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
