@@ -218,7 +218,7 @@ class Relay:
             if self._bridge.stage is Stage.OVER:
                 self._lose()
                 return
-            raise NotResponding("The daemon does not answer: end it with `pi-daemon stop` or `kill`.")
+            raise NotResponding("The daemon does not answer: `pi-daemon status` names its process, `kill` ends it.")
         if self._target in ready:
             self._write_client()
         if ready.get(number, 0) & select.POLLOUT:
