@@ -71,7 +71,7 @@ async def test_a_session_id_that_is_a_path(transport: str, tmp_path: Path) -> No
             ):
                 error = (await peer.call(method, **params)).get("error")
                 assert error is not None and error["code"] == -32602, (method, odd)
-                assert error["data"]["path"] == "sessionId"
+                assert error["data"]["path"] == ("id" if "id" in params else "sessionId")
         assert everything(tmp_path) == before
 
 
