@@ -101,7 +101,8 @@ def _message(entry: Json) -> Facts | None:
         case "toolResult":
             return ToolResultFacts(_string(message, "toolCallId"), empty)
         case "bashExecution":
-            return ShellFacts(bool(message.get("excludeFromContext")), empty)
+            excluded = message.get("excludeFromContext")
+            return ShellFacts(bool(excluded) or excluded in ([], {}), empty)  # as JavaScript has it
         case str(role):
             return MessageFacts(intern(role), empty)
         case _:

@@ -19,6 +19,8 @@ _BRANCH = (
     "</summary>",
 )
 _AS_THEY_ARE = frozenset({"system", "user", "assistant", "toolResult"})
+SENT = _AS_THEY_ARE | {"bashExecution", "custom", "compactionSummary", "branchSummary"}
+"""Roles of which a provider is sent something; of a command that is kept from the context it isn't."""
 
 
 def to_llm(projection: Projection) -> Projection:

@@ -38,7 +38,8 @@ class _Line(Struct, gc=False):
 
 _decode = msgspec.json.Decoder(_Line).decode
 _NULL_READS_AS = {"system": b'""', "user": b"[]", "assistant": b"[]", "toolResult": b"[]"}
-_EDITABLE = frozenset({"user", "assistant", "toolResult", "custom"})
+EDITABLE = frozenset({"user", "assistant", "toolResult", "custom"})
+"""Roles whose content a context_edit can replace; it can omit any."""
 
 
 def project(
@@ -121,7 +122,7 @@ def _made(head: Head, line: bytes, edit: bytes | None) -> list[tuple[str, bytes]
     else:
         role = head.role or ""
         reads_as = _NULL_READS_AS.get(role)
-        changes = edit is not None and role in _EDITABLE
+        changes = edit is not None and role in EDITABLE
         made = members(entry["message"])
         if not changes and (reads_as is None or made.get("content", b"null") != b"null"):
             return [(role, entry["message"])]

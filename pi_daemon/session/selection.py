@@ -137,6 +137,14 @@ class Trail:
 def counting(path: Sequence[Head], compaction: Head) -> list[Head]:
     """The entries of `path` that can count at its end, those without a message too: its last compaction, what that
     keeps from before it (without system messages), and all that came after it."""
+    start, at = kept_by(path, compaction)
+    kept = [head for head in path[start:at] if head.role != "system"]
+    return [compaction, *kept, *path[at + 1 :]]
+
+
+def kept_by(path: Sequence[Head], compaction: Head) -> tuple[int, int]:
+    """Where in `path` the part begins that its last compaction keeps, and where that compaction is, at which the part
+    ends. Both are the same where it keeps nothing."""
     at = len(path) - 1
     while path[at] is not compaction:
         at -= 1
@@ -146,8 +154,7 @@ def counting(path: Sequence[Head], compaction: Head) -> list[Head]:
         start -= 1
     if first is None or path[start].id != first or start == at:
         start = at
-    kept = [head for head in path[start:at] if head.role != "system"]
-    return [compaction, *kept, *path[at + 1 :]]
+    return start, at
 
 
 def select(path: Sequence[Head]) -> Selection:
