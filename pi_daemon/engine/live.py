@@ -36,7 +36,7 @@ from pi_daemon.engine.meter import Meter
 from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome, ReleaseWriter, TakeWriter
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.persistence import Persistence
-from pi_daemon.engine.snapshot import TreeSnapshot
+from pi_daemon.engine.snapshot import ExplanationSnapshot, TreeSnapshot
 from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.engine.uninterrupted import too_late
 from pi_daemon.session.errors import (
@@ -88,6 +88,7 @@ class LiveSession:
         self.users = 0
         self.failed: PiDaemonError | None = None
         self.snapshots: dict[str, TreeSnapshot] = {}
+        self.explanations: dict[str, ExplanationSnapshot] = {}
         self.persistence = Persistence(persist)
         self.pi = PiSettings()
         self._changed: asyncio.Future[None] | None = None

@@ -1,9 +1,10 @@
-"""A tree that clients page through."""
+"""What clients page through, kept as it was at a revision."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
+from pi_daemon.session.explain import Explanation
 from pi_daemon.session.view import TreeRow
 
 
@@ -12,5 +13,14 @@ class TreeSnapshot(Struct):
 
     key: str
     rows: list[TreeRow]
+    leaf_id: str | None
+    revision: int
+
+
+class ExplanationSnapshot(Struct):
+    """The explanation of the entries that there were at a revision, in the context at `leaf_id`."""
+
+    key: str
+    explanation: Explanation
     leaf_id: str | None
     revision: int

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from pi_daemon.compaction.retention import POLICIES
-from pi_daemon.methods import compaction, context, daemon, entries, leaf, sessions, subscriptions, writer
+from pi_daemon.methods import compaction, context, daemon, entries, explain, leaf, sessions, subscriptions, writer
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.call import Call
@@ -35,6 +35,7 @@ HANDLERS: dict[str, Handler] = {
     "session/path": entries.path,
     "session/compare": entries.compare,
     "session/context": context.context,
+    "session/explain": explain.explain,
     "session/moveLeaf": leaf.move_leaf,
     "session/fork": sessions.fork,
     "session/label": context.label,

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from pi_daemon.rpc.types import compaction as c
 from pi_daemon.rpc.types import entries as e
+from pi_daemon.rpc.types import explain as x
 from pi_daemon.rpc.types import lifecycle as life
 from pi_daemon.rpc.types import notifications as n
 from pi_daemon.rpc.types import sessions as s
@@ -81,6 +82,12 @@ METHODS: dict[str, Method] = {
     ),
     "session/context": Method(
         e.ContextParams, e.ContextResult, "What the model is sent at a leaf.", (*_SESSION, "entryNotFound")
+    ),
+    "session/explain": Method(
+        x.ExplainParams,
+        x.ExplainResult,
+        "Why entries are in the context at a leaf, or why they aren't: one, those with a text, or all.",
+        (*_SESSION, "entryNotFound", "storageFailed"),
     ),
     "session/moveLeaf": Method(
         e.MoveLeafParams,

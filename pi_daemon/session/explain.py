@@ -39,14 +39,15 @@ class Explanation:
     """All entries of `tree` at the end of `trail`, as they are now: `trail` may go on, this doesn't.
 
     `compaction` is the last one on the path; `omitted_by` is the edit that takes its summary away, if one does.
+    `broken` are the lines without an entry; `count` counts all lines.
     """
 
     def __init__(self, tree: SessionTree, trail: Trail, damage: Sequence[Damage] = ()) -> None:
         self._tree = tree
         self._path = list(trail.path)
         self._place = {head.id: place for place, head in enumerate(self._path)}
-        self._broken = _broken_lines(tree, damage)
-        self.count = len(tree.entries) + len(self._broken)
+        self.broken = _broken_lines(tree, damage)
+        self.count = len(tree.entries) + len(self.broken)
         selection = trail.selection()
         self.compaction = selection.compaction
         self._start, self._at = (0, -1) if self.compaction is None else kept_by(self._path, self.compaction)
@@ -63,12 +64,12 @@ class Explanation:
 
     def items(self, start: int, stop: int) -> Sequence[Head | Damage]:
         """The lines from `start` to before `stop`, in file order."""
-        if not self._broken:
+        if not self.broken:
             return self._tree.entries[start : min(stop, self.count)]
         if self._merged is None:
-            merged: list[Head | Damage] = list(self._tree.entries[: self.count - len(self._broken)])
+            merged: list[Head | Damage] = list(self._tree.entries[: self.count - len(self.broken)])
             offsets = [head.offset for head in self._tree.entries[: len(merged)] if head.offset != IN_MEMORY]
-            for damage in reversed(self._broken):
+            for damage in reversed(self.broken):
                 merged.insert(bisect_left(offsets, damage.offset or 0), damage)
             self._merged = merged
         return self._merged[start:stop]
@@ -245,7 +246,7 @@ class Explanation:
     def _cut(self, root: Head, reason: Reason | None = None) -> Why:
         """The chain of parents ends at `root`, though that names one."""
         missing = root.parent_id if root.parent_id not in self._tree else None
-        line = next((damage.line for damage in self._broken if root.id in damage.entry_ids), None)
+        line = next((damage.line for damage in self.broken if root.id in damage.entry_ids), None)
         return Why(reason or ("loop" if missing is None else "orphaned"), root=root.id, missing=missing, line=line)
 
 

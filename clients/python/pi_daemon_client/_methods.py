@@ -276,6 +276,56 @@ class Methods:
         params = _given(sessionId=session_id, leafId=leaf_id, format=format, pairing=pairing)
         return cast(t.ContextResult, await self.request("session/context", params))
 
+    async def explain(
+        self,
+        session_id: str,
+        *,
+        entry_id: str | Absent = ABSENT,
+        query: str | Absent = ABSENT,
+        leaf_id: str | Absent | None = ABSENT,
+        previews: bool | Absent = ABSENT,
+        cursor: str | Absent = ABSENT,
+        limit: int | Absent = ABSENT,
+        progress: ProgressCallback | None = None,
+    ) -> t.ExplainResult:
+        """Why an entry, those that have a text, or all are in the context or not; one page."""
+        params = _given(
+            sessionId=session_id,
+            entryId=entry_id,
+            query=query,
+            leafId=leaf_id,
+            previews=previews,
+            cursor=cursor,
+            limit=limit,
+        )
+        return cast(t.ExplainResult, await self.request("session/explain", params, progress=progress))
+
+    async def whole_explanation(
+        self,
+        session_id: str,
+        *,
+        query: str | Absent = ABSENT,
+        leaf_id: str | Absent | None = ABSENT,
+        previews: bool | Absent = ABSENT,
+        progress: ProgressCallback | None = None,
+    ) -> t.ExplainResult:
+        """All pages of it, which are of one revision; read again like `whole_tree`."""
+        for attempt in range(_READINGS):
+            try:
+                whole = page = await self.explain(
+                    session_id, query=query, leaf_id=leaf_id, previews=previews, progress=progress
+                )
+                while "nextCursor" in page:
+                    page = await self.explain(
+                        session_id, query=query, previews=previews, cursor=page["nextCursor"], progress=progress
+                    )
+                    whole["entries"] += page["entries"]
+                return {"entries": whole["entries"], "leafId": whole["leafId"], "revision": whole["revision"]}
+            except ServerError as error:
+                if error.data.get("path") != "cursor" or attempt == _READINGS - 1:
+                    raise
+        raise AssertionError
+
     async def move_leaf(
         self,
         session_id: str,

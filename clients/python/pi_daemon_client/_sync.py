@@ -223,6 +223,8 @@ class Client:
     path = _blocking(AsyncClient.path)
     compare = _blocking(AsyncClient.compare)
     context = _blocking(AsyncClient.context)
+    explain = _blocking(AsyncClient.explain)
+    whole_explanation = _blocking(AsyncClient.whole_explanation)
     move_leaf = _blocking(AsyncClient.move_leaf)
     label = _blocking(AsyncClient.label)
     compaction_plan = _blocking(AsyncClient.compaction_plan)

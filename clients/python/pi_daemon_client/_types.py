@@ -261,6 +261,30 @@ class ContextParams(TypedDict):
     pairing: NotRequired[Literal["repair", "report"]]
 
 
+class ExplainParams(TypedDict):
+    """What is to be explained: one entry, the entries in which a text occurs, or all.
+
+    `sessionId`: the session.
+    `entryId`: this entry.
+    `query`: entries that have this text, in any case of letters: in what was said or thought, in tool calls'
+    arguments, in results and summaries; in entries that never enter a context, and on damaged lines, anywhere.
+    `leafId`: absent: in the context at the session's leaf; null: before the first entry.
+    `previews`: with the text of `TreeNode.preview` where all entries are explained; it has to be read.
+    `cursor`: `nextCursor` of the page before, with the same `query` and `previews`.
+    `limit`: at most 20,000, which is also the default; with `query` at most 1,000, default 100.
+    `workDoneToken`: where to report progress.
+    """
+
+    sessionId: str
+    entryId: NotRequired[str]
+    query: NotRequired[str]
+    leafId: NotRequired[str | None]
+    previews: NotRequired[bool]
+    cursor: NotRequired[str]
+    limit: NotRequired[int]
+    workDoneToken: NotRequired[str | int]
+
+
 class MoveLeafParams(TypedDict):
     """Where to go on from.
 
@@ -804,6 +828,121 @@ class ContextResult(TypedDict):
     problems: list[Problem]
 
 
+class RetentionFact(TypedDict):
+    """A fact that a summary lacked.
+
+    `kind`: which kind of fact.
+    `text`: the fact.
+    `entryId`: the entry that it comes from.
+    """
+
+    kind: str
+    text: str
+    entryId: NotRequired[str]
+
+
+class FactsKept(TypedDict):
+    """What the summary that stands for an entry says of it. Facts are paths, errors, open calls, requests,
+    constraints and what was unfinished.
+
+    `summaryId`: the compaction or branch summary that was asked.
+    `asked`: how many facts the entry has.
+    `kept`: how many of them the summary names.
+    `missing`: the others, at most 20.
+    """
+
+    summaryId: str
+    asked: int
+    kept: int
+    missing: list[RetentionFact]
+
+
+class ExplainedEntry(TypedDict):
+    """One entry, or one line that can't be read, and why the model knows it or not.
+
+    `id`: the entry's id; null for a line that can't be read, unless it was asked for by an id that stands on
+    it.
+    `type`: the entry's kind.
+    `role`: the message's role, for messages.
+    `inContext`: whether a provider is sent something of it: whether it is among the `sources` of
+    `session/context` with `format: "llm"`.
+    `reason`: how it is in the context: `asStored`; `edited` (its content is that of `byId`); `summary` (as a
+    summary message). Or why it never is, at any leaf: `neverEnters` (its kind makes no message),
+    `emptySummary`, `excluded` (output of a command that was kept out), `unknownRole`, `sameIdLater` (a later
+    line has its id), `damagedLine`. Or where it lies: `noLeaf` (the leaf is before the first entry),
+    `otherBranch` (it left the path at `leftAtId` and begins with `branchId`), `afterLeaf` (the same, below the
+    leaf), `orphaned` (the parents end at `rootId`, whose parent `missingId` isn't in the file), `loop` (they
+    end in a loop, cut at `rootId`), `pathCut` (the path itself ends so at `rootId`, and the entry isn't below
+    it). Or what the path made of it: `compacted` (`compactionId` covers it; an older one, `firstCompactionId`,
+    did so first), `olderCompaction` (`compactionId` came after it), `foldedSystem` (a system message, carried
+    on by `compactionId`), `droppedSystem` (one that it doesn't carry on), `omitted` (by the edit `byId`),
+    `setting` (it sets the model or the level, now), `overridden` (it set something that `byId` set anew),
+    `edit` (it changes what `targetId` contributes), `editsNothing` (`targetId` contributes nothing that it
+    could change).
+    `messageIndex`: the place of its message in `session/context` as an agent holds it; of a compaction that
+    carries a system message, which makes two, that of the first.
+    `sentIndex`: the same among the messages that a provider is sent.
+    `byId`: the entry that edits, omits or overrides it; of what a compaction covers, the edit that omits the
+    compaction's summary.
+    `compactionId`: the compaction that the context begins with.
+    `firstCompactionId`: the one that covered it before.
+    `branchId`: the first entry of the branch that it lies on.
+    `leftAtId`: the last entry that this branch shares with the path; absent where it has a root of its own.
+    `summaryId`: a branch summary in the context that was made of its branch.
+    `rootId`: the entry at which a broken chain of parents ends.
+    `missingId`: the parent that it names and that isn't there.
+    `targetId`: the entry that a context edit is about.
+    `line`: the damaged line, counted from 1; of an orphan the one that its ancestors may have stood on.
+    `damage`: what is wrong with that line.
+    `facts`: what the summary in the context says of it; with `entryId` and `query`.
+    `preview`: as in `TreeNode`.
+    `foundIn`: with `query`, where: `text`, `thinking`, `arguments`, `result`, `summary`, `command` (and its
+    output), or `other`.
+    `snippet`: with `query`, what stands around it, on one line.
+    `textInContext`: with `query`, whether what is sent in the entry's place has the text: the entry itself,
+    what an edit put there, or the summary that stands for it.
+    """
+
+    id: str | None
+    type: NotRequired[str]
+    role: NotRequired[str]
+    inContext: bool
+    reason: Literal["afterLeaf", "asStored", "compacted", "damagedLine", "droppedSystem", "edit", "edited", "editsNothing", "emptySummary", "excluded", "foldedSystem", "loop", "neverEnters", "noLeaf", "olderCompaction", "omitted", "orphaned", "otherBranch", "overridden", "pathCut", "sameIdLater", "setting", "summary", "unknownRole"]
+    messageIndex: NotRequired[int]
+    sentIndex: NotRequired[int]
+    byId: NotRequired[str]
+    compactionId: NotRequired[str]
+    firstCompactionId: NotRequired[str]
+    branchId: NotRequired[str]
+    leftAtId: NotRequired[str]
+    summaryId: NotRequired[str]
+    rootId: NotRequired[str]
+    missingId: NotRequired[str]
+    targetId: NotRequired[str]
+    line: NotRequired[int]
+    damage: NotRequired[str]
+    facts: NotRequired[FactsKept]
+    preview: NotRequired[str]
+    foundIn: NotRequired[str]
+    snippet: NotRequired[str]
+    textInContext: NotRequired[bool]
+
+
+class ExplainResult(TypedDict):
+    """Entries in file order, each with its reason.
+
+    `entries`: one page of them.
+    `leafId`: the leaf that the context belongs to.
+    `revision`: the revision that this shows.
+    `nextCursor`: where there is more.
+    """
+
+    entries: list[ExplainedEntry]
+    leafId: str | None
+    revision: int
+    nextCursor: NotRequired[str]
+
+
 class MoveLeafResult(TypedDict):
     """The leaf was moved.
 
@@ -908,19 +1047,6 @@ class RetentionTally(TypedDict):
 
     kept: int
     asked: int
-
-
-class RetentionFact(TypedDict):
-    """A fact that a summary lacked.
-
-    `kind`: which kind of fact.
-    `text`: the fact.
-    `entryId`: the entry that it comes from.
-    """
-
-    kind: str
-    text: str
-    entryId: NotRequired[str]
 
 
 class Retention(TypedDict):

@@ -221,6 +221,29 @@ export interface ContextParams {
   pairing?: "repair" | "report";
 }
 
+/** What is to be explained: one entry, the entries in which a text occurs, or all. */
+export interface ExplainParams {
+  /** the session. */
+  sessionId: string;
+  /** this entry. */
+  entryId?: string;
+  /**
+   * entries that have this text, in any case of letters: in what was said or thought, in tool calls' arguments, in
+   * results and summaries; in entries that never enter a context, and on damaged lines, anywhere.
+   */
+  query?: string;
+  /** absent: in the context at the session's leaf; null: before the first entry. */
+  leafId?: string | null;
+  /** with the text of `TreeNode.preview` where all entries are explained; it has to be read. */
+  previews?: boolean;
+  /** `nextCursor` of the page before, with the same `query` and `previews`. */
+  cursor?: string;
+  /** at most 20,000, which is also the default; with `query` at most 1,000, default 100. */
+  limit?: number;
+  /** where to report progress. */
+  workDoneToken?: string | number;
+}
+
 /** Where to go on from. */
 export interface MoveLeafParams {
   /** the session. */
@@ -670,6 +693,121 @@ export interface ContextResult {
   problems: Problem[];
 }
 
+/** A fact that a summary lacked. */
+export interface RetentionFact {
+  /** which kind of fact. */
+  kind: string;
+  /** the fact. */
+  text: string;
+  /** the entry that it comes from. */
+  entryId?: string;
+}
+
+/**
+ * What the summary that stands for an entry says of it. Facts are paths, errors, open calls, requests, constraints
+ * and what was unfinished.
+ */
+export interface FactsKept {
+  /** the compaction or branch summary that was asked. */
+  summaryId: string;
+  /** how many facts the entry has. */
+  asked: number;
+  /** how many of them the summary names. */
+  kept: number;
+  /** the others, at most 20. */
+  missing: RetentionFact[];
+}
+
+/** One entry, or one line that can't be read, and why the model knows it or not. */
+export interface ExplainedEntry {
+  /** the entry's id; null for a line that can't be read, unless it was asked for by an id that stands on it. */
+  id: string | null;
+  /** the entry's kind. */
+  type?: string;
+  /** the message's role, for messages. */
+  role?: string;
+  /**
+   * whether a provider is sent something of it: whether it is among the `sources` of `session/context` with `format:
+   * "llm"`.
+   */
+  inContext: boolean;
+  /**
+   * how it is in the context: `asStored`; `edited` (its content is that of `byId`); `summary` (as a summary
+   * message). Or why it never is, at any leaf: `neverEnters` (its kind makes no message), `emptySummary`, `excluded`
+   * (output of a command that was kept out), `unknownRole`, `sameIdLater` (a later line has its id), `damagedLine`.
+   * Or where it lies: `noLeaf` (the leaf is before the first entry), `otherBranch` (it left the path at `leftAtId`
+   * and begins with `branchId`), `afterLeaf` (the same, below the leaf), `orphaned` (the parents end at `rootId`,
+   * whose parent `missingId` isn't in the file), `loop` (they end in a loop, cut at `rootId`), `pathCut` (the path
+   * itself ends so at `rootId`, and the entry isn't below it). Or what the path made of it: `compacted`
+   * (`compactionId` covers it; an older one, `firstCompactionId`, did so first), `olderCompaction` (`compactionId`
+   * came after it), `foldedSystem` (a system message, carried on by `compactionId`), `droppedSystem` (one that it
+   * doesn't carry on), `omitted` (by the edit `byId`), `setting` (it sets the model or the level, now), `overridden`
+   * (it set something that `byId` set anew), `edit` (it changes what `targetId` contributes), `editsNothing`
+   * (`targetId` contributes nothing that it could change).
+   */
+  reason: "afterLeaf" | "asStored" | "compacted" | "damagedLine" | "droppedSystem" | "edit" | "edited" | "editsNothing" | "emptySummary" | "excluded" | "foldedSystem" | "loop" | "neverEnters" | "noLeaf" | "olderCompaction" | "omitted" | "orphaned" | "otherBranch" | "overridden" | "pathCut" | "sameIdLater" | "setting" | "summary" | "unknownRole";
+  /**
+   * the place of its message in `session/context` as an agent holds it; of a compaction that carries a system
+   * message, which makes two, that of the first.
+   */
+  messageIndex?: number;
+  /** the same among the messages that a provider is sent. */
+  sentIndex?: number;
+  /**
+   * the entry that edits, omits or overrides it; of what a compaction covers, the edit that omits the compaction's
+   * summary.
+   */
+  byId?: string;
+  /** the compaction that the context begins with. */
+  compactionId?: string;
+  /** the one that covered it before. */
+  firstCompactionId?: string;
+  /** the first entry of the branch that it lies on. */
+  branchId?: string;
+  /** the last entry that this branch shares with the path; absent where it has a root of its own. */
+  leftAtId?: string;
+  /** a branch summary in the context that was made of its branch. */
+  summaryId?: string;
+  /** the entry at which a broken chain of parents ends. */
+  rootId?: string;
+  /** the parent that it names and that isn't there. */
+  missingId?: string;
+  /** the entry that a context edit is about. */
+  targetId?: string;
+  /** the damaged line, counted from 1; of an orphan the one that its ancestors may have stood on. */
+  line?: number;
+  /** what is wrong with that line. */
+  damage?: string;
+  /** what the summary in the context says of it; with `entryId` and `query`. */
+  facts?: FactsKept;
+  /** as in `TreeNode`. */
+  preview?: string;
+  /**
+   * with `query`, where: `text`, `thinking`, `arguments`, `result`, `summary`, `command` (and its output), or
+   * `other`.
+   */
+  foundIn?: string;
+  /** with `query`, what stands around it, on one line. */
+  snippet?: string;
+  /**
+   * with `query`, whether what is sent in the entry's place has the text: the entry itself, what an edit put there,
+   * or the summary that stands for it.
+   */
+  textInContext?: boolean;
+}
+
+/** Entries in file order, each with its reason. */
+export interface ExplainResult {
+  /** one page of them. */
+  entries: ExplainedEntry[];
+  /** the leaf that the context belongs to. */
+  leafId: string | null;
+  /** the revision that this shows. */
+  revision: number;
+  /** where there is more. */
+  nextCursor?: string;
+}
+
 /** The leaf was moved. */
 export interface MoveLeafResult {
   /** where it is. */
@@ -761,16 +899,6 @@ export interface RetentionTally {
   kept: number;
   /** how many it was asked for. */
   asked: number;
-}
-
-/** A fact that a summary lacked. */
-export interface RetentionFact {
-  /** which kind of fact. */
-  kind: string;
-  /** the fact. */
-  text: string;
-  /** the entry that it comes from. */
-  entryId?: string;
 }
 
 /** What a summary kept of the facts that it was asked for. */
@@ -1231,6 +1359,8 @@ export interface Requests {
   "session/compare": { params: CompareParams; result: CompareResult };
   /** What the model is sent at a leaf. */
   "session/context": { params: ContextParams; result: ContextResult };
+  /** Why entries are in the context at a leaf, or why they aren't: one, those with a text, or all. */
+  "session/explain": { params: ExplainParams; result: ExplainResult };
   /** Move the leaf: the next append goes there. No file changes without a summary or a label. */
   "session/moveLeaf": { params: MoveLeafParams; result: MoveLeafResult };
   /** A new session from a path or the whole tree of this one. */
