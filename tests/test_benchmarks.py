@@ -25,6 +25,7 @@ def test_every_benchmark_gives_its_rows(tmp_path: Path) -> None:
         "fdatasyncs an append",
         "session/context",
         "session/tree",
+        "session/explain",
         "session/entries",
         "compaction plan",
         "a large message in",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from pi_daemon_client.types import SessionState, TreeNode, TreeResult
@@ -40,10 +41,11 @@ class Marks(NamedTuple):
     branch: str
     folded: str
     cut: str
+    outside: str
 
 
-UNICODE = Marks("●", "○", "◆", "│ ", "├─", "⋮", "…")
-ASCII = Marks("*", "o", "#", "| ", "|-", ":", "~")
+UNICODE = Marks("●", "○", "◆", "│ ", "├─", "⋮", "…", "×")
+ASCII = Marks("*", "o", "#", "| ", "|-", ":", "~", "x")
 
 FILTERS = {
     "default": "default",
@@ -55,19 +57,50 @@ FILTERS = {
 """As typed -> as the protocol has it."""
 
 
-async def tree(where: Where, output: Output, name: str, *, filter: str, fold: bool, recover: bool) -> None:
+async def tree(
+    where: Where, output: Output, name: str, *, filter: str, fold: bool, context: bool = False, recover: bool
+) -> None:
+    """`context`: mark what isn't in the context."""
+
     async def show(opened: Opened) -> None:
         async with output.working("Reading the tree") as progress:
             found = await opened.client.whole_tree(opened.id, filter=filter, progress=progress)  # type: ignore[arg-type]
+            reasons = await _reasons(opened, found) if context else None
         if output.as_json:
-            output.json({"sessionId": opened.id, **found})
+            nodes = found["nodes"]
+            if reasons is not None:
+                told = [{"inContext": inside, "reason": why} for inside, why in map(reasons.__getitem__, _ids(nodes))]
+                output.json(
+                    {"sessionId": opened.id, **found, "nodes": [a | b for a, b in zip(nodes, told, strict=True)]}
+                )
+            else:
+                output.json({"sessionId": opened.id, **found})
         else:
-            draw(output, opened.state, found, fold=fold)
+            draw(output, opened.state, found, fold=fold, reasons=reasons)
 
     await with_session(where, name, output, show, recover=recover)
 
 
-def draw(output: Output, state: SessionState, found: TreeResult, *, fold: bool = True) -> None:
+async def _reasons(opened: Opened, found: TreeResult) -> dict[str, tuple[bool, str]]:
+    """Whether each entry is in the context at the tree's leaf, and why; by id."""
+    explained = await opened.client.whole_explanation(opened.id, leaf_id=found["leafId"])
+    told = {one["id"]: (one["inContext"], str(one["reason"])) for one in explained["entries"] if one["id"] is not None}
+    # What came since the tree was read isn't drawn, what was lost since is none that the model knows.
+    return {id: told.get(id, (False, "damagedLine")) for id in _ids(found["nodes"])}
+
+
+def _ids(nodes: list[TreeNode]) -> list[str]:
+    return [node["id"] for node in nodes]
+
+
+def draw(
+    output: Output,
+    state: SessionState,
+    found: TreeResult,
+    *,
+    fold: bool = True,
+    reasons: dict[str, tuple[bool, str]] | None = None,
+) -> None:
     from rich.text import Text
 
     marks = UNICODE if output.unicode else ASCII
@@ -76,12 +109,16 @@ def draw(output: Output, state: SessionState, found: TreeResult, *, fold: bool =
     count = counted(len(nodes), state["entryCount"])
     output.print(Text.assemble((safe.line(title), "bold"), f"  {safe.line(state['sessionId'])}  {count}", ""))
     leaf = shown_leaf(found)
-    for line in lines(rows(nodes, leaf, fold=fold), leaf, marks, output.columns):
+    outside = None if reasons is None else {name for name, (inside, _) in reasons.items() if not inside}
+    for line in lines(rows(nodes, leaf, fold=fold), leaf, marks, output.columns, outside):
         output.line(line)
     if note := where_the_leaf_is(found, state["entryCount"]):
         output.print(note)
     if nodes:
-        output.print(Text(f"{marks.on_path} active path  {marks.beside} other branches  {marks.leaf} leaf", "dim"))
+        legend = f"{marks.on_path} active path  {marks.beside} other branches  {marks.leaf} leaf"
+        if outside is not None:
+            legend += f"  {marks.outside} not in the context (`pi-daemon why` says why)"
+        output.print(Text(legend, "dim"))
     for damage in state["damage"]:
         where = "" if damage["line"] is None else f"line {damage['line']:,}: "
         output.print(Text(f"damaged: {where}{safe.line(damage['message'])}", "red"))
@@ -118,8 +155,15 @@ def where_the_leaf_is(found: TreeResult, entries: int) -> str | None:
     return f"The leaf itself is {safe.line(leaf)}, which this filter hides; {safe.line(drawn)} stands for it."
 
 
-def lines(shown: list[Row], leaf_id: str | None, marks: Marks, columns: int | None = None) -> list[Text]:
-    """`columns` of the terminal, so that long kinds leave room for the rest; None: nothing is cut."""
+def lines(
+    shown: list[Row],
+    leaf_id: str | None,
+    marks: Marks,
+    columns: int | None = None,
+    outside: Collection[str] | None = None,
+) -> list[Text]:
+    """`columns` of the terminal, so that long kinds leave room for the rest; None: nothing is cut. `outside`: entries
+    that are to be marked as outside of the context; None: nothing is said of that."""
     from rich.text import Text
 
     result: list[Text] = []
@@ -130,11 +174,11 @@ def lines(shown: list[Row], leaf_id: str | None, marks: Marks, columns: int | No
     for row in shown:
         if row.root and result:
             result.append(Text())
-        result.append(_line(row, leaf_id, marks, width))
+        result.append(_line(row, leaf_id, marks, width, outside))
     return result
 
 
-def _line(row: Row, leaf_id: str | None, marks: Marks, width: int) -> Text:
+def _line(row: Row, leaf_id: str | None, marks: Marks, width: int, outside: Collection[str] | None) -> Text:
     from rich.text import Text
 
     text = Text(no_wrap=True)
@@ -144,13 +188,17 @@ def _line(row: Row, leaf_id: str | None, marks: Marks, width: int) -> Text:
     if row.folded:
         counts = Counter(kind(node) for node in row.folded)
         what = ", ".join(f"{number} {safe.line(one)}" for one, number in counts.most_common())
+        if outside is not None and (out := sum(node["id"] in outside for node in row.folded)):
+            what += f"; {marks.outside} {'all' if out == len(row.folded) else out} not in the context"
         text.append(f"{marks.folded} {len(row.folded):,} more: {what}", "dim")
         return text
     node = row.node
     leaf = node["id"] == leaf_id
     mark = marks.leaf if leaf else marks.on_path if node["onPath"] else marks.beside
-    bright = node["onPath"]
+    bright = node["onPath"] and (outside is None or node["id"] not in outside)
     text.append(mark, "bold yellow" if leaf else "bold" if bright else "dim")
+    if outside is not None:
+        text.append(f" {marks.outside if node['id'] in outside else ' '}", "dim")
     text.append(f" {safe.line(node['id'])[:_ID]:<{_ID}} ", "dim")
     style = _STYLES.get(kind(node), "default")
     called = safe.line(kind(node))

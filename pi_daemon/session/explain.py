@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 
 from pi_daemon.session.head import (
     IN_MEMORY,
@@ -51,14 +52,9 @@ class Explanation:
         selection = trail.selection()
         self.compaction = selection.compaction
         self._start, self._at = (0, -1) if self.compaction is None else kept_by(self._path, self.compaction)
-        self._edits = self._edits_in_range()
-        self._sources: dict[str, tuple[Source, int, int | None]] = {}
-        self._number(selection.sources)
+        self._selected = selection.sources
         omits = self._edits.get(self.compaction.id) if self.compaction is not None else None
         self.omitted_by = omits.id if omits is not None and _omits(omits) else None
-        self._covered = self._coverings()
-        self._settings = self._overriding()
-        self._told = self._branches_told(selection.sources)
         self._beside: dict[str, Why] = {}
         self._merged: list[Head | Damage] | None = None
 
@@ -95,21 +91,27 @@ class Explanation:
 
     # -- on the path
 
-    def _number(self, sources: Sequence[Source]) -> None:
+    @cached_property
+    def _sources(self) -> dict[str, tuple[Source, int, int | None]]:
+        """The entries that contribute, with the places of their messages, held and sent."""
+        found: dict[str, tuple[Source, int, int | None]] = {}
         message = sent = 0
-        for source in sources:
+        for source in self._selected:
             head = source.head
             facts = head.facts
             goes = lasting(head) is None
-            self._sources[head.id] = (source, message, sent if goes else None)
-            several = 1 + (isinstance(facts, CompactionFacts) and facts.has_system)
+            found[head.id] = (source, message, sent if goes else None)
+            several = 2 if facts.__class__ is CompactionFacts and facts.has_system else 1
             message += several
             sent += several if goes else 0
+        return found
 
-    def _edits_in_range(self) -> dict[str, Head]:
+    @cached_property
+    def _edits(self) -> dict[str, Head]:
         """The edits that count, by target."""
         chosen = self._path if self.compaction is None else self._path[self._start :]
-        return {head.facts.target: head for head in chosen if isinstance(head.facts, EditFacts)}
+        edits = [head for head in chosen if head.facts.__class__ is EditFacts]
+        return {head.facts.target: head for head in edits if isinstance(head.facts, EditFacts)}
 
     def _shown(self, source: Source) -> Why:
         head = source.head
@@ -158,7 +160,8 @@ class Explanation:
             return head is self.compaction
         return contributes(head) and not (head.role == "system" and place < self._at)
 
-    def _coverings(self) -> list[Why]:
+    @cached_property
+    def _covered(self) -> list[Why]:
         """For each entry before the part that the last compaction keeps, by its place: what covers it."""
         last = self.compaction
         if last is None:
@@ -174,7 +177,8 @@ class Explanation:
                     found += [why] * new
         return found
 
-    def _overriding(self) -> dict[int, str]:
+    @cached_property
+    def _settings(self) -> dict[int, str]:
         """By the place of a setting: the entry that set something else after it."""
         found: dict[int, str] = {}
         model: tuple[str, str] | None = None
@@ -201,10 +205,11 @@ class Explanation:
 
     # -- beside the path
 
-    def _branches_told(self, sources: Sequence[Source]) -> dict[str, str]:
+    @cached_property
+    def _told(self) -> dict[str, str]:
         """The entries beside the path that a branch summary in the context stands for, by id; the newest counts."""
         told: dict[str, str] = {}
-        for source in reversed(sources):
+        for source in reversed(self._selected):
             facts = source.head.facts
             if isinstance(facts, BranchSummaryFacts) and facts.from_id is not None:
                 left = self._tree.get(facts.from_id)

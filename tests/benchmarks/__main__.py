@@ -16,6 +16,7 @@ import msgspec
 from tests.benchmarks import (
     appending,
     connecting,
+    explaining,
     intake,
     listing,
     notifying,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "synced": appending.synced,
     "context": reading.context,
     "tree": reading.tree,
+    "explain": explaining.explain,
     "entries": reading.entries,
     "plan": planning.run,
     "message": intake.run,

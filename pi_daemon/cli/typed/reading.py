@@ -47,6 +47,7 @@ def tree(
     session: Session,
     filter: Annotated[Filter, typer.Option(**choice(Filter), help="Which entries to show.")] = Filter.DEFAULT,
     fold: Annotated[bool, typer.Option("--fold/--no-fold", help="Shorten long straight stretches.")] = True,
+    context: Annotated[bool, typer.Option("--context", help="Mark what the model doesn't know.")] = False,
     recover: Recover = False,
     socket: Socket = None,
     sessions_dir: SessionsDir = None,
@@ -59,7 +60,9 @@ def tree(
         json,
         socket,
         sessions_dir,
-        lambda where, output: tree(where, output, session, filter=FILTERS[filter], fold=fold, recover=recover),
+        lambda where, output: tree(
+            where, output, session, filter=FILTERS[filter], fold=fold, context=context, recover=recover
+        ),
         can_recover=True,
     )
 
@@ -93,6 +96,35 @@ def context(
         lambda where, output: context(
             where, output, session, leaf=leaf, format=format, pairing=pairing, full=full, recover=recover
         ),
+        can_recover=True,
+    )
+
+
+@app.command(rich_help_panel=PANEL)
+def why(
+    session: Session,
+    entry: Annotated[
+        str | None, typer.Argument(metavar="[ENTRY]", help="Its id, the beginning of it, or `leaf`; without one: all.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="TEXT", help="The entries that have this text, in any case.")
+    ] = None,
+    leaf: Annotated[
+        str | None, typer.Option("--leaf", metavar="ENTRY", help="At this entry, not at the session's leaf.")
+    ] = None,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Say why the model knows an entry or a text, or why it doesn't. Exit code 3 where no entry has the text."""
+    from pi_daemon.cli.why import why
+
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: why(where, output, session, entry=entry, query=query, leaf=leaf, recover=recover),
         can_recover=True,
     )
 
