@@ -22,7 +22,7 @@ from pi_daemon.session.rawjson import loads
 from pi_daemon.session.selection import Trail
 from pi_daemon.session.view import preview
 from pi_daemon.session.why import Explained
-from pi_daemon.session.within import Found, Needle, ids_in, texts_of
+from pi_daemon.session.within import Found, Needle, Place, ids_in, texts_of
 
 ROWS = 20_000
 """Entries in one page at most: some 3 MB of JSON."""
@@ -148,7 +148,7 @@ async def search(
         row, detail = explanation.of(item), Detail(found=what)
         if row.head is not None:
             await _question(session, explanation, row, detail, summaries)
-        detail.known = await _known(session, row, detail.asked, needle, summaries)
+        detail.known = await _known(row, detail.asked, what.place, needle, summaries)
         rows.append(row)
         details.append(detail)
     return Page(rows, details, snapshot.leaf_id, snapshot.revision, _keep(session, snapshot, at))
@@ -257,11 +257,11 @@ async def _question(
     detail.asked = asked
 
 
-async def _known(
-    session: LiveSession, row: Explained, asked: str | None, needle: Needle, summaries: _Summaries
-) -> bool:
+async def _known(row: Explained, asked: str | None, place: Place, needle: Needle, summaries: _Summaries) -> bool:
     """Whether what is sent in the entry's place has the text that was found in it."""
     why = row.why
+    if why.in_context and why.reason != "edited":
+        return place != "details"
     match why.reason:
         case "edited" if why.by is not None:
             instead = why.by
@@ -270,8 +270,8 @@ async def _known(
         case "edit":
             return True
         case _:
-            if why.in_context or asked is None:
-                return why.in_context
+            if asked is None:
+                return False
             instead = asked
     head, line = await summaries.line(instead)
-    return any(needle.within(text) for _, text in texts_of(head, loads(line)))
+    return any(needle.within(text) for found, text in texts_of(head, loads(line)) if found != "details")

@@ -1,6 +1,7 @@
 """Whether a text occurs in an entry, and where: the case of letters doesn't matter.
 
-Of a message that is what a model would read; of entries that never enter a context whatever text they hold.
+Of a message that is what a model would read, and its details; of entries that never enter a context whatever text
+they hold.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pi_daemon.session.glance import Json
 from pi_daemon.session.head import Head
 from pi_daemon.session.rawjson import BadJson, loads
 
-Place: TypeAlias = Literal["text", "thinking", "arguments", "result", "summary", "command", "other"]
+Place: TypeAlias = Literal["text", "thinking", "arguments", "result", "summary", "command", "details", "other"]
+"""`details` are what tools, extensions and the daemon note for themselves: no model reads them."""
 
 AROUND = 60
 """Code points of a snippet before and after what was found: a line or two of a terminal."""
@@ -90,10 +92,12 @@ def texts_of(head: Head, entry: Json) -> Iterator[tuple[Place, str]]:
             yield from _of_message(message)
         case "custom_message":
             yield from _of_content(entry.get("content"), "text")
+            yield from _strings(entry.get("details"), "details")
         case "compaction" | "branch_summary":
             yield from _strings(entry.get("summary"), "summary")
             if isinstance(system := entry.get("systemMessage"), dict):
                 yield from _of_message(system)
+            yield from _strings(entry.get("details"), "details")
         case "context_edit":
             replacement = entry.get("replacement")
             yield from _of_content(replacement.get("content") if isinstance(replacement, dict) else None, "text")
@@ -115,6 +119,7 @@ def _of_message(message: Json) -> Iterator[tuple[Place, str]]:
             yield from _strings(message.get("sections"), "text")
         case role:
             yield from _of_content(message.get("content"), "result" if role == "toolResult" else "text")
+            yield from _strings(message.get("details"), "details")
 
 
 def _of_content(content: Any, place: Place) -> Iterator[tuple[Place, str]]:

@@ -229,7 +229,7 @@ export interface ExplainParams {
   entryId?: string;
   /**
    * entries that have this text, in any case of letters: in what was said or thought, in tool calls' arguments, in
-   * results and summaries; in entries that never enter a context, and on damaged lines, anywhere.
+   * results, summaries and details; in entries that never enter a context, and on damaged lines, anywhere.
    */
   query?: string;
   /** absent: in the context at the session's leaf; null: before the first entry. */
@@ -783,8 +783,8 @@ export interface ExplainedEntry {
   /** as in `TreeNode`. */
   preview?: string;
   /**
-   * with `query`, where: `text`, `thinking`, `arguments`, `result`, `summary`, `command` (and its output), or
-   * `other`.
+   * with `query`, where: `text`, `thinking`, `arguments`, `result`, `summary`, `command` (and its output), `details`
+   * (which no model reads), or `other`.
    */
   foundIn?: string;
   /** with `query`, what stands around it, on one line. */

@@ -15,7 +15,7 @@ class ExplainParams(Wire, kw_only=True):
     `session_id`: the session.
     `entry_id`: this entry.
     `query`: entries that have this text, in any case of letters: in what was said or thought, in tool calls' arguments,
-        in results and summaries; in entries that never enter a context, and on damaged lines, anywhere.
+        in results, summaries and details; in entries that never enter a context, and on damaged lines, anywhere.
     `leaf_id`: absent: in the context at the session's leaf; null: before the first entry.
     `previews`: with the text of `TreeNode.preview` where all entries are explained; it has to be read.
     `cursor`: `nextCursor` of the page before, with the same `query` and `previews`.
@@ -88,7 +88,7 @@ class ExplainedEntry(Wire, kw_only=True, omit_defaults=True):
     `facts`: what the summary in the context says of it; with `entryId` and `query`.
     `preview`: as in `TreeNode`.
     `found_in`: with `query`, where: `text`, `thinking`, `arguments`, `result`, `summary`, `command` (and its output),
-        or `other`.
+        `details` (which no model reads), or `other`.
     `snippet`: with `query`, what stands around it, on one line.
     `text_in_context`: with `query`, whether what is sent in the entry's place has the text: the entry itself, what an
         edit put there, or the summary that stands for it.
