@@ -128,6 +128,10 @@ def groups(entry: ExplainedEntry) -> str | None:
             return f"of the type {entry.get('type', '')}, which never enters a context"
         case "setting" | "overridden" | "edit" | "editsNothing":
             return "settings and context edits, which are no messages"
+        case "excluded":
+            return "output of commands that was kept out of the context"
+        case "olderCompaction":
+            return "older compactions"
         case "damagedLine":
             return "lines that can't be read"
         case "omitted":
