@@ -908,7 +908,32 @@ class ExplainedEntry(TypedDict):
     type: NotRequired[str]
     role: NotRequired[str]
     inContext: bool
-    reason: Literal["afterLeaf", "asStored", "compacted", "damagedLine", "droppedSystem", "edit", "edited", "editsNothing", "emptySummary", "excluded", "foldedSystem", "loop", "neverEnters", "noLeaf", "olderCompaction", "omitted", "orphaned", "otherBranch", "overridden", "pathCut", "sameIdLater", "setting", "summary", "unknownRole"]
+    reason: Literal[
+        "afterLeaf",
+        "asStored",
+        "compacted",
+        "damagedLine",
+        "droppedSystem",
+        "edit",
+        "edited",
+        "editsNothing",
+        "emptySummary",
+        "excluded",
+        "foldedSystem",
+        "loop",
+        "neverEnters",
+        "noLeaf",
+        "olderCompaction",
+        "omitted",
+        "orphaned",
+        "otherBranch",
+        "overridden",
+        "pathCut",
+        "sameIdLater",
+        "setting",
+        "summary",
+        "unknownRole",
+    ]
     messageIndex: NotRequired[int]
     sentIndex: NotRequired[int]
     byId: NotRequired[str]

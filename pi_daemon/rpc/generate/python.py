@@ -21,6 +21,10 @@ Json: TypeAlias = Any
 '''
 
 
+LINE = 120
+"""Characters of a line, as the project has them."""
+
+
 def render(protocol: Protocol) -> str:
     return "\n\n".join([_HEAD, *map(_class, protocol.objects.values())]).rstrip() + "\n"
 
@@ -37,8 +41,16 @@ def _class(item: Object) -> str:
             lines.append("")
     for member in item.members:
         type_ = _type(member.type)
-        lines.append(f"    {member.name}: {f'NotRequired[{type_}]' if member.optional else type_}")
+        line = f"    {member.name}: {f'NotRequired[{type_}]' if member.optional else type_}"
+        lines.append(line if len(line) <= LINE else _broken(line))
     return "\n".join(lines) + "\n"
+
+
+def _broken(line: str) -> str:
+    """A long choice with one value a line, as ruff writes it."""
+    head, _, values = line.partition("Literal[")
+    inner = [f"        {value}," for value in values.rstrip("]").split(", ")]
+    return "\n".join([f"{head}Literal[", *inner, "    ]" + "]" * (values.count("]") - 1)])
 
 
 def _wrap(text: str) -> str:
