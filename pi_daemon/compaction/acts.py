@@ -112,7 +112,7 @@ def acts(said: Sequence[Said]) -> list[Act]:
         message = one.message
         match one.role:
             case "assistant":
-                for call_id, name, arguments in _calls(message):
+                for call_id, name, arguments in calls(message):
                     act = Act(one.entry_id, place, call_id, name, arguments)
                     found.append(act)
                     waiting[call_id] = act
@@ -126,7 +126,7 @@ def acts(said: Sequence[Said]) -> list[Act]:
                 answered.failed = message.get("isError") is True
                 answered.answered, answered.result_entry = place, one.entry_id
             case "bashExecution":
-                found.append(_by_user(one, place))
+                found.append(by_user(one, place))
     return found
 
 
@@ -134,7 +134,8 @@ def _name(value: object) -> str:
     return one_line(value[:100]) if isinstance(value, str) else ""
 
 
-def _calls(message: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def calls(message: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Id, tool and arguments of each tool call of an answer."""
     content = message.get("content")
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and block.get("type") == "toolCall":
@@ -147,7 +148,8 @@ def _calls(message: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]
             )
 
 
-def _by_user(one: Said, place: int) -> Act:
+def by_user(one: Said, place: int) -> Act:
+    """The command of a bashExecution message."""
     message = one.message
     command, output = message.get("command"), message.get("output")
     arguments = {"command": command if isinstance(command, str) else ""}
