@@ -35,6 +35,7 @@ from pi_daemon.session.errors import (
 )
 from pi_daemon.session.head import Head, Header
 from pi_daemon.storage.protocols import LeafMemory, Loaded, MovedLeaf, RepairReport, Repository, SessionLog, SessionRef
+from pi_daemon.storage.world import World
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class Hub:
         defaults: SessionOptions | None = None,
         leaves: LeafMemory | None = None,
         settings: SettingsSource | None = None,
+        world: World | None = None,
     ) -> None:
         self.files = files
         self.memory = memory
@@ -67,6 +69,7 @@ class Hub:
         self.defaults = defaults or SessionOptions()
         self.contexts = KeptContexts()
         self.leaves = leaves
+        self.world = world or World()
         self.compactions = Compactions(settings or NoSettings())
         self.opened: Callable[[Iterable[str]], None] = lambda locations: None
         """Called with the locations of all loaded sessions whenever one more is loaded, or one less."""
