@@ -9,7 +9,18 @@ from functools import partial
 from typing import Any
 
 from pi_daemon.compaction.retention import POLICIES
-from pi_daemon.methods import compaction, context, daemon, entries, explain, leaf, sessions, subscriptions, writer
+from pi_daemon.methods import (
+    compaction,
+    context,
+    daemon,
+    entries,
+    explain,
+    leaf,
+    resume,
+    sessions,
+    subscriptions,
+    writer,
+)
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.call import Call
@@ -43,6 +54,7 @@ HANDLERS: dict[str, Handler] = {
     "session/editContext": context.edit_context,
     "session/compactionPlan": compaction.plan,
     "session/compact": compaction.compact,
+    "session/resumeReport": resume.resume_report,
     "session/stats": sessions.stats,
     "session/check": sessions.check,
     "session/repair": sessions.repair,
@@ -58,6 +70,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "compaction": {"summarizers": ["client", "model", "extractive"], "retention": list(POLICIES), "automatic": True},
     "fork": {"scopes": ["path", "tree"]},
     "context": {"formats": ["agent", "llm"], "pairing": ["report", "repair"]},
+    "resumeReport": {},
     "replay": {},
     "progress": {},
 }

@@ -14,6 +14,7 @@ from pi_daemon.rpc.types import entries as e
 from pi_daemon.rpc.types import explain as x
 from pi_daemon.rpc.types import lifecycle as life
 from pi_daemon.rpc.types import notifications as n
+from pi_daemon.rpc.types import resume as r
 from pi_daemon.rpc.types import sessions as s
 
 
@@ -130,6 +131,12 @@ METHODS: dict[str, Method] = {
             "superseded",
             "invalidSettings",
         ),
+    ),
+    "session/resumeReport": Method(
+        r.ResumeReportParams,
+        r.ResumeReportResult,
+        "What a resumed session can no longer take for granted: a path against the files, git and the client's tools.",
+        (*_SESSION, "entryNotFound"),
     ),
     "session/stats": Method(
         s.SessionParams, s.StatsResult, "Messages, tool calls, tokens and cost of a session.", _SESSION

@@ -364,6 +364,19 @@ class Methods:
         params = {"sessionId": session_id, "targetId": target_id, "replacement": replacement}
         return cast(t.ChangeResult, await self.request("session/editContext", params))
 
+    async def resume_report(
+        self,
+        session_id: str,
+        *,
+        leaf_id: str | Absent | None = ABSENT,
+        tools: Sequence[str] | Absent = ABSENT,
+        credentials: Sequence[str] | Absent = ABSENT,
+    ) -> t.ResumeReportResult:
+        """What may not be any more as the path has it: directory, git, files, running calls. `tools`, `credentials`:
+        the names of what this client has; never values."""
+        params = _given(sessionId=session_id, leafId=leaf_id, tools=tools, credentials=credentials)
+        return cast(t.ResumeReportResult, await self.request("session/resumeReport", params))
+
     # Compactions.
 
     async def compaction_plan(

@@ -229,6 +229,7 @@ class Client:
     label = _blocking(AsyncClient.label)
     compaction_plan = _blocking(AsyncClient.compaction_plan)
     compact = _blocking(AsyncClient.compact)
+    resume_report = _blocking(AsyncClient.resume_report)
     edit_context = _blocking(AsyncClient.edit_context)
     subscribe = _blocking(AsyncClient.subscribe)
     unsubscribe = _blocking(AsyncClient.unsubscribe)

@@ -428,6 +428,22 @@ class CompactParams(TypedDict):
     workDoneToken: NotRequired[str | int]
 
 
+class ResumeReportParams(TypedDict):
+    """A path to compare with the world, and what the client has to go on with.
+
+    `sessionId`: the session.
+    `leafId`: where the path ends; absent: at the session's leaf; null: before the first entry.
+    `tools`: the names of all tools that the client has; absent: they are not compared.
+    `credentials`: the names of all credentials that the client can use: providers, or environment variables as
+    its tools see them. Names, never values; absent: they are not compared.
+    """
+
+    sessionId: str
+    leafId: NotRequired[str | None]
+    tools: NotRequired[list[str]]
+    credentials: NotRequired[list[str]]
+
+
 class PathParams(TypedDict):
     """A file.
 
@@ -1122,6 +1138,123 @@ class CompactResult(TypedDict):
     model: NotRequired[str]
     revision: int
     durability: Literal["memory", "synced", "written"]
+
+
+class CwdReport(TypedDict):
+    """The session's directory.
+
+    `path`: as the session has it.
+    `state`: what is there.
+    `movedTo`: where it is gone: directories that may be the same one, the likeliest first.
+    """
+
+    path: str
+    state: Literal["gone", "notDirectory", "there", "unreadable"]
+    movedTo: list[str]
+
+
+class DirtyReport(TypedDict):
+    """A file that isn't as in HEAD.
+
+    `path`: relative to the cwd where it lies in it; a directory that git doesn't know ends with a slash.
+    `status`: the two letters of `git status`, `??` for what git doesn't know.
+    `byPath`: whether a call on the path changed it too.
+    """
+
+    path: str
+    status: str
+    byPath: bool
+
+
+class GitReport(TypedDict):
+    """The work tree that the cwd lies in.
+
+    `root`: its directory.
+    `head`: the commit; null: there is none yet.
+    `branch`: null: HEAD is detached.
+    `dirty`: uncommitted changes, at most 1,000; those within submodules are left out.
+    `dirtyCount`: how many there are.
+    """
+
+    root: str
+    head: str | None
+    branch: str | None
+    dirty: list[DirtyReport]
+    dirtyCount: int
+
+
+class CallTally(TypedDict):
+    """The tool calls of the path. A session doesn't say whether a call without a result was started.
+
+    `called`: all.
+    `finished`: those with a result on the path.
+    `failed`: those of them whose result is an error.
+    `open`: those without a result on the path.
+    """
+
+    called: int
+    finished: int
+    failed: int
+    open: int
+
+
+class FileReport(TypedDict):
+    """A file that writes or edits on the path changed and that went well.
+
+    `path`: relative to the cwd where it lies in it.
+    `state`: `asWritten`: as the last of them left it, or each text that edits put in is there; `changed` since;
+    `gone`; `outside` of the cwd and its repository, and not looked at; `unknown`: can't be told.
+    `entryId`: the entry of the last such call.
+    `tool`: its tool.
+    `changes`: how many such calls there are.
+    """
+
+    path: str
+    state: Literal["asWritten", "changed", "gone", "outside", "unknown"]
+    entryId: str
+    tool: str
+    changes: int
+
+
+class ResumeFinding(TypedDict):
+    """One thing that may not be as the path has it.
+
+    `kind`: names the situation; there may be more kinds in a later version.
+    `severity`: `problem`: what the model takes for granted is not so; `warning`: it may not be so; `info`:
+    nothing is wrong, or nothing can be told.
+    `message`: what was found.
+    `advice`: what to do about it.
+    `entryId`: the entry that it is about.
+    `path`: the file or directory that it is about, relative to the cwd where it lies in it.
+    """
+
+    kind: str
+    severity: Literal["info", "problem", "warning"]
+    message: str
+    advice: str
+    entryId: NotRequired[str]
+    path: NotRequired[str]
+
+
+class ResumeReportResult(TypedDict):
+    """The path against the world as it is now. Nothing was written.
+
+    `leafId`: where the path ends.
+    `revision`: the revision that this shows.
+    `cwd`: the session's directory.
+    `git`: null: no work tree, or none that could be looked at; a finding says why.
+    `toolCalls`: what became of them.
+    `files`: what writes and edits changed, the latest last; empty while the cwd isn't there.
+    `findings`: the worst first.
+    """
+
+    leafId: str | None
+    revision: int
+    cwd: CwdReport
+    git: GitReport | None
+    toolCalls: CallTally
+    files: list[FileReport]
+    findings: list[ResumeFinding]
 
 
 class TokenTotals(TypedDict):

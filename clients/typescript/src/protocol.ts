@@ -364,6 +364,21 @@ export interface CompactParams {
   workDoneToken?: string | number;
 }
 
+/** A path to compare with the world, and what the client has to go on with. */
+export interface ResumeReportParams {
+  /** the session. */
+  sessionId: string;
+  /** where the path ends; absent: at the session's leaf; null: before the first entry. */
+  leafId?: string | null;
+  /** the names of all tools that the client has; absent: they are not compared. */
+  tools?: string[];
+  /**
+   * the names of all credentials that the client can use: providers, or environment variables as its tools see them.
+   * Names, never values; absent: they are not compared.
+   */
+  credentials?: string[];
+}
+
 /** A file. */
 export interface PathParams {
   /** the session file, absolute. */
@@ -946,6 +961,106 @@ export interface CompactResult {
   durability: "memory" | "synced" | "written";
 }
 
+/** The session's directory. */
+export interface CwdReport {
+  /** as the session has it. */
+  path: string;
+  /** what is there. */
+  state: "gone" | "notDirectory" | "there" | "unreadable";
+  /** where it is gone: directories that may be the same one, the likeliest first. */
+  movedTo: string[];
+}
+
+/** A file that isn't as in HEAD. */
+export interface DirtyReport {
+  /** relative to the cwd where it lies in it; a directory that git doesn't know ends with a slash. */
+  path: string;
+  /** the two letters of `git status`, `??` for what git doesn't know. */
+  status: string;
+  /** whether a call on the path changed it too. */
+  byPath: boolean;
+}
+
+/** The work tree that the cwd lies in. */
+export interface GitReport {
+  /** its directory. */
+  root: string;
+  /** the commit; null: there is none yet. */
+  head: string | null;
+  /** null: HEAD is detached. */
+  branch: string | null;
+  /** uncommitted changes, at most 1,000; those within submodules are left out. */
+  dirty: DirtyReport[];
+  /** how many there are. */
+  dirtyCount: number;
+}
+
+/** The tool calls of the path. A session doesn't say whether a call without a result was started. */
+export interface CallTally {
+  /** all. */
+  called: number;
+  /** those with a result on the path. */
+  finished: number;
+  /** those of them whose result is an error. */
+  failed: number;
+  /** those without a result on the path. */
+  open: number;
+}
+
+/** A file that writes or edits on the path changed and that went well. */
+export interface FileReport {
+  /** relative to the cwd where it lies in it. */
+  path: string;
+  /**
+   * `asWritten`: as the last of them left it, or each text that edits put in is there; `changed` since; `gone`;
+   * `outside` of the cwd and its repository, and not looked at; `unknown`: can't be told.
+   */
+  state: "asWritten" | "changed" | "gone" | "outside" | "unknown";
+  /** the entry of the last such call. */
+  entryId: string;
+  /** its tool. */
+  tool: string;
+  /** how many such calls there are. */
+  changes: number;
+}
+
+/** One thing that may not be as the path has it. */
+export interface ResumeFinding {
+  /** names the situation; there may be more kinds in a later version. */
+  kind: string;
+  /**
+   * `problem`: what the model takes for granted is not so; `warning`: it may not be so; `info`: nothing is wrong, or
+   * nothing can be told.
+   */
+  severity: "info" | "problem" | "warning";
+  /** what was found. */
+  message: string;
+  /** what to do about it. */
+  advice: string;
+  /** the entry that it is about. */
+  entryId?: string;
+  /** the file or directory that it is about, relative to the cwd where it lies in it. */
+  path?: string;
+}
+
+/** The path against the world as it is now. Nothing was written. */
+export interface ResumeReportResult {
+  /** where the path ends. */
+  leafId: string | null;
+  /** the revision that this shows. */
+  revision: number;
+  /** the session's directory. */
+  cwd: CwdReport;
+  /** null: no work tree, or none that could be looked at; a finding says why. */
+  git: GitReport | null;
+  /** what became of them. */
+  toolCalls: CallTally;
+  /** what writes and edits changed, the latest last; empty while the cwd isn't there. */
+  files: FileReport[];
+  /** the worst first. */
+  findings: ResumeFinding[];
+}
+
 /** Sums over the assistant messages of the file. */
 export interface TokenTotals {
   /** tokens sent. */
@@ -1377,6 +1492,10 @@ export interface Requests {
    * Summarize the older part of the context, and append a compaction that stands for it. Others go on meanwhile.
    */
   "session/compact": { params: CompactParams; result: CompactResult };
+  /**
+   * What a resumed session can no longer take for granted: a path against the files, git and the client's tools.
+   */
+  "session/resumeReport": { params: ResumeReportParams; result: ResumeReportResult };
   /** Messages, tool calls, tokens and cost of a session. */
   "session/stats": { params: SessionParams; result: StatsResult };
   /** The damage of a file that need not be open. */
