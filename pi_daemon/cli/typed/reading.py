@@ -101,6 +101,39 @@ def context(
 
 
 @app.command(rich_help_panel=PANEL)
+def resume(
+    session: Session,
+    leaf: Annotated[
+        str | None,
+        typer.Option("--leaf", metavar="ENTRY", help="Of the path to this entry, not to the session's leaf."),
+    ] = None,
+    tool: Annotated[
+        list[str] | None, typer.Option("--tool", metavar="NAME", help="A tool you have; name all. Repeatable.")
+    ] = None,
+    credential: Annotated[
+        list[str] | None,
+        typer.Option("--credential", metavar="NAME", help="A credential you have, by name only; name all. Repeatable."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show every finding, and files that are as written.")] = False,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Say what a resumed session can't take for granted: directory, git, files and calls, as they are now."""
+    from pi_daemon.cli.resume import Asked, resume
+
+    asked = Asked(leaf, tool or None, credential or None)
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: resume(where, output, session, asked, full=full, recover=recover),
+        can_recover=True,
+    )
+
+
+@app.command(rich_help_panel=PANEL)
 def why(
     session: Session,
     entry: Annotated[
