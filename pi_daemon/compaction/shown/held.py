@@ -38,7 +38,13 @@ class _Part(Struct):
     old: str
 
 
+BYTE_ORDER_MARK = "\ufeff"
+"""A read shows it, an edit is matched without it, and nobody thinks of it."""
+
+
 def unix_lines(text: str) -> str:
+    """Without a byte order mark too."""
+    text = text.removeprefix(BYTE_ORDER_MARK)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
@@ -64,7 +70,8 @@ class Held:
 
     def write(self, content: str) -> None:
         self._remember()
-        self._exact, self._whole, self._loose_end = content, unix_lines(content), False
+        self._exact, self._whole = content.removeprefix(BYTE_ORDER_MARK), unix_lines(content)
+        self._loose_end = False
         self._parts = []
 
     def edit(self, edits: Edits) -> None:
@@ -116,7 +123,7 @@ class Held:
     def _compare_whole(self, found: str, text: str) -> Verdict:
         whole = self._whole or ""
         if text == whole:
-            return "same" if self._exact in (None, found) else "lineEnds"
+            return "same" if self._exact in (None, found.removeprefix(BYTE_ORDER_MARK)) else "lineEnds"
         if self._loose_end and text.rstrip("\n") == whole.rstrip("\n"):
             return "same"
         return "undone" if hash(text) in self._earlier else "changed"

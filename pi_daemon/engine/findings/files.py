@@ -119,7 +119,7 @@ class Comparing:
                     found.why = data
                 else:
                     self._bytes += len(data)
-                    found.text = data.decode(errors="replace").removeprefix("\ufeff")
+                    found.text = data.decode(errors="replace")
         return found.text
 
     def _compare(self, file: FileShown) -> Found:
