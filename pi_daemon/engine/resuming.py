@@ -46,7 +46,7 @@ async def report(session: LiveSession, leaf_id: str | None, world: World, has: H
     await _feed(session, elsewhere.wanted(beside), elsewhere)
     found_at = await world.looking(lambda: place.look(world, evidence, cwd))
     there = found_at.state == "there"
-    compared = await repository.compare(evidence, cwd) if there else repository.Compared(None, [])
+    compared = await repository.compare(world, evidence, cwd) if there else repository.Compared(None, [])
     folders = [cwd, *([compared.root] if compared.root is not None else [])]
     below = _below(leaf_id, beside)
     files = Comparing(world, evidence, elsewhere, below, cwd, folders)

@@ -28,7 +28,6 @@ _ALWAYS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
     *("-c", "protocol.allow=never"),
-    *("-c", "status.showUntrackedFiles=normal"),
 )
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH")
 """Of git's own variables. The others say which repository to take: the daemon may have been started in another."""
@@ -86,7 +85,7 @@ async def roots(folder: str) -> Roots:
 async def status(root: str) -> Status:
     """Of the work tree with that root. Raises GitTrouble."""
     off = await _filters_off(root)
-    what = ("--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty", "--no-renames", "--untracked-files=normal")
+    what = ("--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty", "--no-renames", "--untracked-files=all")
     output, complete = await _run(root, "status", *what, settings=off)
     found = Status(root, None, None, [], complete)
     records = output.split(b"\0")

@@ -298,13 +298,14 @@ def test_files_that_can_not_be_told(scene: Scene, monkeypatch: pytest.MonkeyPatc
     played(scene, play)
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
 def test_unreadable(scene: Scene) -> None:
     async def play(agent: Agent) -> None:
         await agent.write("a/secret", "x")
         await agent.write("b", "x")
         (agent.cwd / "a").chmod(0)
         (agent.cwd / "b").chmod(0)
+        if os.access(agent.cwd / "b", os.R_OK):
+            pytest.skip("this user may read everything")
         try:
             assert states(await agent.report()) == {"a/secret": "unknown", "b": "unknown"}
         finally:

@@ -64,7 +64,7 @@ def test_a_repository_with_changes(tmp_path: Path) -> None:
     found = ask(git.status(str(root)))
     assert (found.head, found.branch, found.complete) == (run(root, "rev-parse", "HEAD"), "main", True)
     names = {one.path.removeprefix(f"{root}/"): one.status for one in found.dirty}
-    assert names == {"a": ".M", "new\nfile": "??", "dir/": "??", "\udcff": "??"}
+    assert names == {"a": ".M", "new\nfile": "??", "dir/b": "??", "\udcff": "??"}
 
 
 def test_without_commits(tmp_path: Path) -> None:

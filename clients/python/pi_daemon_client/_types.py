@@ -1156,7 +1156,7 @@ class CwdReport(TypedDict):
 class DirtyReport(TypedDict):
     """A file that isn't as in HEAD.
 
-    `path`: relative to the cwd where it lies in it; a directory that git doesn't know ends with a slash.
+    `path`: relative to the cwd where it lies in it.
     `status`: the two letters of `git status`, `??` for what git doesn't know.
     `byPath`: whether a call on the path changed it too.
     """

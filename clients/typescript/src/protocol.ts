@@ -973,7 +973,7 @@ export interface CwdReport {
 
 /** A file that isn't as in HEAD. */
 export interface DirtyReport {
-  /** relative to the cwd where it lies in it; a directory that git doesn't know ends with a slash. */
+  /** relative to the cwd where it lies in it. */
   path: string;
   /** the two letters of `git status`, `??` for what git doesn't know. */
   status: string;

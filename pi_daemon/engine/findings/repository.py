@@ -13,6 +13,7 @@ from pi_daemon.compaction.shown.repository import Branch, Commit
 from pi_daemon.engine.findings.finding import DirtyFile, Finding, GitState, said, some
 from pi_daemon.storage import git
 from pi_daemon.storage.git import GitTrouble
+from pi_daemon.storage.world import World
 
 FOLDERS = 8
 """Directories in which the path ran git that are looked up, the latest; each costs one command."""
@@ -39,7 +40,7 @@ class Compared(Struct):
     root: str | None = None
 
 
-async def compare(evidence: Evidence, cwd: str) -> Compared:
+async def compare(world: World, evidence: Evidence, cwd: str) -> Compared:
     """`cwd` is there."""
     try:
         roots = await git.roots(cwd)
@@ -57,7 +58,7 @@ async def compare(evidence: Evidence, cwd: str) -> Compared:
     if shown_here.others:
         message = f"git was run in other repositories as well, which are not compared: {some(shown_here.others)}."
         findings.append(Finding("otherRepositories", "info", message, "Look there yourself."))
-    state = _state(status, evidence, cwd)
+    state = await world.looking(lambda: _state(status, evidence, cwd))
     findings += _uncommitted(state, status.complete)
     return Compared(state, findings, roots.work_tree)
 
@@ -164,18 +165,18 @@ def _branch(status: git.Status, branch: Branch) -> list[Finding]:
 
 
 def _state(status: git.Status, evidence: Evidence, cwd: str) -> GitState:
-    changed = {os.path.realpath(path) if path.isprintable() else path for path in _changed_paths(evidence)}
-    dirty: list[DirtyFile] = []
-    for one in status.dirty[:DIRTY]:
-        folder = one.path if one.path.endswith("/") else None
-        by_path = any(path.startswith(folder) for path in changed) if folder else one.path in changed
-        dirty.append(DirtyFile(shown(one.path.rstrip("/"), cwd) + ("/" if folder else ""), one.status, by_path))
+    changed = {_real(path) for path, file in evidence.files.items() if file.changes}
+    dirty = [DirtyFile(shown(one.path, cwd), one.status, one.path in changed) for one in status.dirty[:DIRTY]]
     branch = sound(status.branch) if status.branch is not None else None
     return GitState(sound(status.root), status.head, branch, dirty, len(status.dirty))
 
 
-def _changed_paths(evidence: Evidence) -> Sequence[str]:
-    return [path for path, file in evidence.files.items() if file.changes]
+def _real(path: str) -> str:
+    """Without links, as git names files."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path
 
 
 def _uncommitted(state: GitState, complete: bool) -> list[Finding]:

@@ -41,7 +41,7 @@ class CwdReport(Wire, kw_only=True):
 class DirtyReport(Wire, kw_only=True):
     """A file that isn't as in HEAD.
 
-    `path`: relative to the cwd where it lies in it; a directory that git doesn't know ends with a slash.
+    `path`: relative to the cwd where it lies in it.
     `status`: the two letters of `git status`, `??` for what git doesn't know.
     `by_path`: whether a call on the path changed it too.
     """
