@@ -83,6 +83,8 @@ async def test_a_session_from_end_to_end(tmp_path: Path) -> None:
             fork = await client.fork(session, entry_id=second)
             assert fork["entryCount"] == 3  # with the label, made again
             assert (await client.stats(session))["messagesByRole"]["user"] == 3
+            report = await client.resume_report(session, leaf_id=None, tools=["read"], credentials=[])
+            assert report["leafId"] is None and report["toolCalls"]["called"] == 0
 
             with pytest.raises(ServerError) as caught:
                 await client.append(session, [prompt("x")], expected_leaf_id=first)

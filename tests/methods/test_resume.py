@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from pi_daemon.engine.findings import files as compared_files
+from pi_daemon.engine.live import LiveSession
 from pi_daemon.storage import world
+from pi_daemon.storage.protocols import Owner
 from tests.methods.conftest import Client, Refused, Scene, user
 
 pytestmark = pytest.mark.slow
@@ -212,6 +214,19 @@ def test_calls_without_a_result(scene: Scene) -> None:
         found = await agent.report(leafId=last)
         assert "after the end of this path" in found["findings"][0]["message"]
         assert ("changedLater", "warning", "a.txt") in told(found)
+
+    played(scene, play)
+
+
+def test_a_call_that_another_process_may_be_running(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def elsewhere(session: LiveSession) -> Owner:
+        return Owner(os.getpid() + 1, "other", "2026-01-01T00:00:00.000Z")
+
+    async def play(agent: Agent) -> None:
+        await agent.call("bash", command="make")
+        monkeypatch.setattr(LiveSession, "writer", elsewhere)
+        finding = (await agent.report())["findings"][0]
+        assert finding["severity"] == "warning" and f"Process {os.getpid() + 1} on other" in finding["message"]
 
     played(scene, play)
 
