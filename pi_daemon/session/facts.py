@@ -48,7 +48,10 @@ def context_tokens(total: float, *parts: float) -> float:
 
     A part that is missing is NaN. 0.0 for what can't be a size.
     """
-    tokens = total or sum(parts)
+    try:
+        tokens = total or sum(parts)
+    except OverflowError:  # an integer that no double holds, beside a part that is one
+        return 0.0
     return tokens if 0 < tokens <= MAX_USAGE else 0.0
 
 

@@ -158,6 +158,14 @@ def test_odd_members_of_an_entry(members: dict[str, Any], expected: tuple[str, s
     assert (found.type, found.parent_id, found.timestamp) == expected
 
 
+def test_counts_that_no_double_holds() -> None:
+    raw = answer("a", None, usage={"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 0})
+    facts = head(
+        raw.replace(b'"input":1,', b'"input":1e999,').replace(b'"output":2,', b'"output":%s,' % (b"9" * 400))
+    ).facts
+    assert isinstance(facts, AssistantFacts) and facts.usage_tokens == 0
+
+
 def test_an_entry_of_an_id_alone() -> None:
     found = head(b'{"id":"a"}')
     assert (found.type, found.id, found.parent_id, found.timestamp, found.facts) == ("", "a", None, "", None)
