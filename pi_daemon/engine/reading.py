@@ -7,6 +7,7 @@ from functools import partial
 from msgspec import Struct, structs
 
 from pi_daemon.compaction.tokens import context_tokens, measure
+from pi_daemon.engine.bodies import bodies
 from pi_daemon.engine.kept import KeptContext
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.offload import offload
@@ -15,7 +16,7 @@ from pi_daemon.session.llm import to_llm
 from pi_daemon.session.pairing import ProblemKind, problems, repair
 from pi_daemon.session.projection import message_starts, project
 from pi_daemon.session.selection import Trail
-from pi_daemon.session.stats import Sums, add_all
+from pi_daemon.session.tally import Tally
 from pi_daemon.session.view import message_text
 
 
@@ -97,16 +98,14 @@ async def editor_text(session: LiveSession, entry_id: str) -> str:
     return message_text(head, (await session.lines([head]))[0])
 
 
-async def stats(session: LiveSession) -> Sums:
+async def stats(session: LiveSession) -> Tally:
     """Sums over the whole file. Raises StorageFailed."""
-    heads = list(session.tree.entries)
-    total = Sums()
-    for start in range(0, len(heads), _STATS_ENTRIES):
-        part = heads[start : start + _STATS_ENTRIES]
-        lines = await session.lines(part)
-        await offload(sum(map(len, lines)), partial(add_all, total, part, lines))
-    return total
+    heads, leaf_id = list(session.tree.entries), session.leaf_id
+    tally = await offload(_HEAD_BYTES * len(heads), lambda: Tally(heads, leaf_id))
+    async for portion, lines in bodies(session, heads):
+        await offload(sum(map(len, lines)), partial(tally.add, portion, lines))
+    return tally
 
 
-_STATS_ENTRIES = 2_000
-"""Read at a time: a few MB."""
+_HEAD_BYTES = 64
+"""Of a body that would take as long as it takes to put a head in a tree."""

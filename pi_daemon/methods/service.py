@@ -18,6 +18,7 @@ from pi_daemon.methods import (
     leaf,
     resume,
     sessions,
+    stats,
     subscriptions,
     writer,
 )
@@ -55,7 +56,7 @@ HANDLERS: dict[str, Handler] = {
     "session/compactionPlan": compaction.plan,
     "session/compact": compaction.compact,
     "session/resumeReport": resume.resume_report,
-    "session/stats": sessions.stats,
+    "session/stats": stats.stats,
     "session/check": sessions.check,
     "session/repair": sessions.repair,
     "session/requestWriter": writer.request_writer,

@@ -1,4 +1,4 @@
-"""Whole sessions: create, open, configure, close, delete, fork, list, check, repair, stats."""
+"""Whole sessions: create, open, configure, close, delete, fork, list, check, repair."""
 
 from __future__ import annotations
 
@@ -158,29 +158,3 @@ async def repair(shared: Shared, call: Call, params: s.PathParams) -> s.RepairRe
     return s.RepairResult(
         path=report.path, original_kept_at=report.original_kept_at, dropped=wire.damage(report.dropped)
     )
-
-
-async def stats(shared: Shared, call: Call, params: s.SessionParams) -> s.StatsResult:
-    async with shared.use(call, params.session_id) as session:
-        await session.look()
-        sums = await reading.stats(session)
-        tokens = await reading.size(session)
-        window = session.options.context_window
-        return s.StatsResult(
-            session_id=session.session_id,
-            entry_count=len(session.tree),
-            message_count=sums.messages,
-            messages_by_role=sums.messages_by_role,
-            tool_calls=sums.tool_calls,
-            tokens=s.TokenTotals(
-                input=sums.input,
-                output=sums.output,
-                cache_read=sums.cache_read,
-                cache_write=sums.cache_write,
-                cost=sums.cost,
-            ),
-            context_tokens=tokens,
-            context_window=window,
-            context_share=tokens / window if window is not None else None,
-            revision=session.revision,
-        )

@@ -12,42 +12,60 @@ from pi_daemon.session.tree import SessionTree
 def fork_lines(
     tree: SessionTree, path: Sequence[Head], lines: Sequence[bytes], new_id: Callable[[set[str]], str]
 ) -> list[bytes]:
-    """The entry lines of a session that holds `path` alone; `lines[i]` is the line of `path[i]`.
+    """The entry lines of a session that holds `path` alone; `lines[i]` is the line of `path[i]`. `new_id` gives an id
+    that isn't in the set it gets."""
+    forking = Forking(tree, new_id)
+    return [*forking.take(path, lines), *forking.labels()]
+
+
+class Forking:
+    """The same for a path that comes in portions, root first.
 
     pi 1.6.0: label entries are dropped and their children hung on the entry before them; a compaction that kept
     from a label on keeps from the entry after it; the labels of the entries that stay are made again at the end,
-    with their times, whichever branch they were set on. `new_id` gives an id that isn't in the set it gets.
+    with their times, whichever branch they were set on.
     """
-    kept_after: dict[str, str] = {}  # a dropped label → the entry after it
-    dropped: list[str] = []
-    found: list[bytes] = []
-    parent: str | None = None
-    taken: set[str] = set()
-    for head, line in zip(path, lines, strict=True):
-        if head.type == "label":
-            dropped.append(head.id)
-            continue
-        kept_after.update(dict.fromkeys(dropped, head.id))
-        dropped.clear()
-        found.append(_moved(head, line, parent, kept_after))
-        parent = head.id
-        taken.add(head.id)
-    for target, entry in tree.label_entries.items():
-        if target not in taken:
-            continue
-        name = new_id(taken)
-        taken.add(name)
-        parts = {
-            "type": "label",
-            "id": name,
-            "parentId": parent,
-            "timestamp": entry.timestamp,
-            "targetId": target,
-            "label": tree.labels[target],
-        }
-        found.append(dumps(parts))
-        parent = name
-    return found
+
+    def __init__(self, tree: SessionTree, new_id: Callable[[set[str]], str]) -> None:
+        self._tree = tree
+        self._new_id = new_id
+        self._kept_after: dict[str, str] = {}  # a dropped label → the entry after it
+        self._dropped: list[str] = []
+        self._parent: str | None = None
+        self._taken: set[str] = set()
+
+    def take(self, path: Sequence[Head], lines: Sequence[bytes]) -> list[bytes]:
+        """The next entries of the path, as they will be."""
+        found: list[bytes] = []
+        for head, line in zip(path, lines, strict=True):
+            if head.type == "label":
+                self._dropped.append(head.id)
+                continue
+            self._kept_after.update(dict.fromkeys(self._dropped, head.id))
+            self._dropped.clear()
+            found.append(_moved(head, line, self._parent, self._kept_after))
+            self._parent = head.id
+            self._taken.add(head.id)
+        return found
+
+    def labels(self) -> list[bytes]:
+        """What comes after the path."""
+        found: list[bytes] = []
+        targets = [(target, entry) for target, entry in self._tree.label_entries.items() if target in self._taken]
+        for target, entry in targets:
+            name = self._new_id(self._taken)
+            self._taken.add(name)
+            parts = {
+                "type": "label",
+                "id": name,
+                "parentId": self._parent,
+                "timestamp": entry.timestamp,
+                "targetId": target,
+                "label": self._tree.labels[target],
+            }
+            found.append(dumps(parts))
+            self._parent = name
+        return found
 
 
 def _moved(head: Head, line: bytes, parent: str | None, kept_after: dict[str, str]) -> bytes:

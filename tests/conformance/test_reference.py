@@ -93,11 +93,11 @@ def stats_agree(session: Session, theirs: dict[str, Any]) -> None:
     ]
     tokens = theirs["tokens"]
     for count, expected in (
-        (ours.input, tokens["input"]),
-        (ours.output, tokens["output"]),
-        (ours.cache_read, tokens["cacheRead"]),
-        (ours.cache_write, tokens["cacheWrite"]),
-        (ours.cost, theirs["cost"]),
+        (ours.usage.input, tokens["input"]),
+        (ours.usage.output, tokens["output"]),
+        (ours.usage.cache_read, tokens["cacheRead"]),
+        (ours.usage.cache_write, tokens["cacheWrite"]),
+        (ours.usage.cost, theirs["cost"]),
     ):
         if expected is not None:  # a part that is missing somewhere makes their sum NaN
             assert count == pytest.approx(expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi_daemon.session.stats import Sums, add_all
+from pi_daemon.session.stats import Sums, Usage, add_all
 from tests.session.entries import answer, call, head, line, text, user
 
 USAGE = {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10, "cost": {"total": 0.5}}
@@ -24,9 +24,6 @@ def test_everything_that_was_billed_counts() -> None:
         messages=5,
         messages_by_role={"user": 1, "assistant": 2, "toolResult": 1, "": 1},
         tool_calls=3,
-        input=5,
-        output=10,
-        cache_read=15,
-        cache_write=20,
-        cost=2.5,
+        aborted=1,
+        usage=Usage(5, 10, 15, 20, 2.5),
     )

@@ -1257,8 +1257,21 @@ class ResumeReportResult(TypedDict):
     findings: list[ResumeFinding]
 
 
+class Failures(TypedDict):
+    """What went wrong.
+
+    `toolResults`: tool results that say they are errors.
+    `errors`: answers that ended in an error.
+    `aborted`: answers that were aborted.
+    """
+
+    toolResults: int
+    errors: int
+    aborted: int
+
+
 class TokenTotals(TypedDict):
-    """Sums over the assistant messages of the file.
+    """Sums of what was billed.
 
     `input`: tokens sent.
     `output`: tokens made.
@@ -1274,6 +1287,80 @@ class TokenTotals(TypedDict):
     cost: float
 
 
+class RepeatedReplies(TypedDict):
+    """What stands in copies of a reply that was counted before: the same `responseId`, or without one the same
+    model, time and tokens. It is part of the totals, as pi counts it too; take it away to have each reply once.
+
+    `count`: how many copies there are.
+    `tokens`: what they say was billed.
+    """
+
+    count: int
+    tokens: TokenTotals
+
+
+class TimeSpan(TypedDict):
+    """When a session, or a branch, was worked on.
+
+    `first`: the time of its first entry; null: none has a time.
+    `last`: the time of its last one.
+    `active`: seconds of work: what lies between each entry and its parent, where that is at most five minutes.
+    It adds up over branches.
+    """
+
+    first: str | None
+    last: str | None
+    active: float
+
+
+class ModelStats(TypedDict):
+    """What one model did. Over all rows this adds up to the totals.
+
+    `model`: the model; null for what names none (summaries, tools that were billed).
+    `models`: how many models the row stands for: 1, or in the last row all that are not told one by one.
+    `answers`: its assistant messages.
+    `toolCalls`: how many tools it called.
+    `failures`: its answers that failed, and results of its calls.
+    `tokens`: what was billed.
+    """
+
+    model: Model | None
+    models: int
+    answers: int
+    toolCalls: int
+    failures: Failures
+    tokens: TokenTotals
+
+
+class BranchStats(TypedDict):
+    """What a branch has to itself. Every entry is in exactly one row, so the rows add up to the totals.
+
+    `tip`: its last entry; null in the row of the rest.
+    `leftAt`: the entry under which it hangs, on whichever branch that is; null: it has a root of its own.
+    `main`: whether this is the path to the leaf. A stretch that several other branches share counts with the
+    newest.
+    `branches`: how many branches the row stands for: 1, or in the last row all that are not told one by one.
+    Entries whose id was used again are there too.
+    `entryCount`: its entries.
+    `messageCount`: how many of them are messages.
+    `toolCalls`: how many tools were called.
+    `failures`: what went wrong.
+    `tokens`: what was billed.
+    `time`: when it was worked on.
+    """
+
+    tip: str | None
+    leftAt: str | None
+    main: bool
+    branches: int
+    entryCount: int
+    messageCount: int
+    toolCalls: int
+    failures: Failures
+    tokens: TokenTotals
+    time: TimeSpan
+
+
 class StatsResult(TypedDict):
     """What a session amounts to.
 
@@ -1282,10 +1369,18 @@ class StatsResult(TypedDict):
     `messageCount`: how many of them are messages.
     `messagesByRole`: the same by role.
     `toolCalls`: how many tools were called.
-    `tokens`: sums over all branches.
+    `failures`: what went wrong.
+    `tokens`: sums over all branches, as pi has them.
+    `repeated`: the part of them that stands in copies of replies.
+    `time`: when it was worked on.
+    `models`: the same by model, the costliest first.
+    `branches`: the same by branch: the path to the leaf, then the others, the newest first.
     `contextTokens`: the size of the context at the leaf.
     `contextWindow`: what the session is set to; null: unknown.
     `contextShare`: `contextTokens` over `contextWindow`; null while that is unknown.
+    `contextThreshold`: more tokens than this are too many, and a compaction is due; null while the window is
+    unknown.
+    `shouldCompact`: whether that is so now; null while the window is unknown.
     `revision`: the revision that this shows.
     """
 
@@ -1294,10 +1389,17 @@ class StatsResult(TypedDict):
     messageCount: int
     messagesByRole: dict[str, int]
     toolCalls: int
+    failures: Failures
     tokens: TokenTotals
+    repeated: RepeatedReplies
+    time: TimeSpan
+    models: list[ModelStats]
+    branches: list[BranchStats]
     contextTokens: int
     contextWindow: int | None
     contextShare: float | None
+    contextThreshold: int | None
+    shouldCompact: bool | None
     revision: int
 
 

@@ -1061,7 +1061,17 @@ export interface ResumeReportResult {
   findings: ResumeFinding[];
 }
 
-/** Sums over the assistant messages of the file. */
+/** What went wrong. */
+export interface Failures {
+  /** tool results that say they are errors. */
+  toolResults: number;
+  /** answers that ended in an error. */
+  errors: number;
+  /** answers that were aborted. */
+  aborted: number;
+}
+
+/** Sums of what was billed. */
 export interface TokenTotals {
   /** tokens sent. */
   input: number;
@@ -1073,6 +1083,73 @@ export interface TokenTotals {
   cacheWrite: number;
   /** in the currency that the agent counts in. */
   cost: number;
+}
+
+/**
+ * What stands in copies of a reply that was counted before: the same `responseId`, or without one the same model,
+ * time and tokens. It is part of the totals, as pi counts it too; take it away to have each reply once.
+ */
+export interface RepeatedReplies {
+  /** how many copies there are. */
+  count: number;
+  /** what they say was billed. */
+  tokens: TokenTotals;
+}
+
+/** When a session, or a branch, was worked on. */
+export interface TimeSpan {
+  /** the time of its first entry; null: none has a time. */
+  first: string | null;
+  /** the time of its last one. */
+  last: string | null;
+  /**
+   * seconds of work: what lies between each entry and its parent, where that is at most five minutes. It adds up
+   * over branches.
+   */
+  active: number;
+}
+
+/** What one model did. Over all rows this adds up to the totals. */
+export interface ModelStats {
+  /** the model; null for what names none (summaries, tools that were billed). */
+  model: Model | null;
+  /** how many models the row stands for: 1, or in the last row all that are not told one by one. */
+  models: number;
+  /** its assistant messages. */
+  answers: number;
+  /** how many tools it called. */
+  toolCalls: number;
+  /** its answers that failed, and results of its calls. */
+  failures: Failures;
+  /** what was billed. */
+  tokens: TokenTotals;
+}
+
+/** What a branch has to itself. Every entry is in exactly one row, so the rows add up to the totals. */
+export interface BranchStats {
+  /** its last entry; null in the row of the rest. */
+  tip: string | null;
+  /** the entry under which it hangs, on whichever branch that is; null: it has a root of its own. */
+  leftAt: string | null;
+  /** whether this is the path to the leaf. A stretch that several other branches share counts with the newest. */
+  main: boolean;
+  /**
+   * how many branches the row stands for: 1, or in the last row all that are not told one by one. Entries whose id
+   * was used again are there too.
+   */
+  branches: number;
+  /** its entries. */
+  entryCount: number;
+  /** how many of them are messages. */
+  messageCount: number;
+  /** how many tools were called. */
+  toolCalls: number;
+  /** what went wrong. */
+  failures: Failures;
+  /** what was billed. */
+  tokens: TokenTotals;
+  /** when it was worked on. */
+  time: TimeSpan;
 }
 
 /** What a session amounts to. */
@@ -1087,14 +1164,28 @@ export interface StatsResult {
   messagesByRole: { [name: string]: number };
   /** how many tools were called. */
   toolCalls: number;
-  /** sums over all branches. */
+  /** what went wrong. */
+  failures: Failures;
+  /** sums over all branches, as pi has them. */
   tokens: TokenTotals;
+  /** the part of them that stands in copies of replies. */
+  repeated: RepeatedReplies;
+  /** when it was worked on. */
+  time: TimeSpan;
+  /** the same by model, the costliest first. */
+  models: ModelStats[];
+  /** the same by branch: the path to the leaf, then the others, the newest first. */
+  branches: BranchStats[];
   /** the size of the context at the leaf. */
   contextTokens: number;
   /** what the session is set to; null: unknown. */
   contextWindow: number | null;
   /** `contextTokens` over `contextWindow`; null while that is unknown. */
   contextShare: number | null;
+  /** more tokens than this are too many, and a compaction is due; null while the window is unknown. */
+  contextThreshold: number | null;
+  /** whether that is so now; null while the window is unknown. */
+  shouldCompact: boolean | null;
   /** the revision that this shows. */
   revision: number;
 }
