@@ -71,7 +71,7 @@ _HINTS = {
     "unauthorized": "The token is in the daemon's state directory.",
     "versionMismatch": "Stop the running daemon with `pi-daemon stop`, or install the same version as its.",
     "shuttingDown": "Run the command again.",
-    "tooLarge": "Ask for a part: an earlier --leaf of the context, a --filter of the tree.",
+    "tooLarge": "Ask for a part: an earlier --leaf of the context, a --filter of the tree, an --output of an export.",
     "overloaded": "Run the command again in a moment.",
 }
 

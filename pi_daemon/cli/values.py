@@ -24,6 +24,12 @@ class Format(enum.StrEnum):
     LLM = "llm"
 
 
+class ExportFormat(enum.StrEnum):
+    JSONL = "jsonl"
+    TREE = "tree"
+    MARKDOWN = "markdown"
+
+
 class Pairing(enum.StrEnum):
     REPORT = "report"
     REPAIR = "repair"

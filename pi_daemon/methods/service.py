@@ -15,6 +15,7 @@ from pi_daemon.methods import (
     daemon,
     entries,
     explain,
+    exporting,
     leaf,
     resume,
     sessions,
@@ -57,6 +58,7 @@ HANDLERS: dict[str, Handler] = {
     "session/compact": compaction.compact,
     "session/resumeReport": resume.resume_report,
     "session/stats": stats.stats,
+    "session/export": exporting.export,
     "session/check": sessions.check,
     "session/repair": sessions.repair,
     "session/requestWriter": writer.request_writer,
@@ -72,6 +74,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "fork": {"scopes": ["path", "tree"]},
     "context": {"formats": ["agent", "llm"], "pairing": ["report", "repair"]},
     "resumeReport": {},
+    "export": {"formats": ["jsonl", "tree", "markdown"]},
     "replay": {},
     "progress": {},
 }

@@ -139,7 +139,17 @@ METHODS: dict[str, Method] = {
         (*_SESSION, "entryNotFound"),
     ),
     "session/stats": Method(
-        s.SessionParams, s.StatsResult, "Messages, tool calls, tokens and cost of a session.", _SESSION
+        s.SessionParams,
+        s.StatsResult,
+        "What a session amounts to: messages, tool calls, failures, tokens, cost, time; by model and by branch too.",
+        _SESSION,
+    ),
+    "session/export": Method(
+        s.ExportParams,
+        s.ExportResult,
+        "A session or a path of it as a session file, or as Markdown. With `path` the daemon writes it there: never "
+        "over anything, whole or not at all.",
+        (*_SESSION, "entryNotFound", "storageFailed", "tooLarge"),
     ),
     "session/check": Method(
         s.PathParams,

@@ -1,12 +1,26 @@
-"""A path of one session → the entries of a new one."""
+"""A path of one session → the header and the entries of a new one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pi_daemon.session.head import CompactionFacts, Head
+from pi_daemon.session.head import CompactionFacts, Head, Header
 from pi_daemon.session.rawjson import dumps, join, members
 from pi_daemon.session.tree import SessionTree
+
+
+def header_line(header: Header) -> bytes:
+    """The header as pi writes it: compact, what is absent left out."""
+    line: dict[str, object] = {
+        "type": "session",
+        "version": 3,
+        "id": header.id,
+        "timestamp": header.timestamp,
+        "cwd": header.cwd,
+    }
+    if header.parent_session is not None:
+        line["parentSession"] = header.parent_session
+    return dumps(line)
 
 
 def fork_lines(

@@ -88,7 +88,7 @@ MAX_PREVIEW = 120
 """Code points of a preview: about a line of a terminal."""
 
 _MAX_ARGUMENT = 60
-_TELLING = ("path", "file_path", "command", "pattern", "query", "url", "name")
+TELLING = ("path", "file_path", "command", "pattern", "query", "url", "name")
 """The arguments that say what a tool call is about, the best first."""
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -171,7 +171,7 @@ def _about_message(message: Json) -> str:
 
 def _call(block: Json) -> str:
     arguments = block.get("arguments")
-    values = [_string(arguments, name) for name in _TELLING] if isinstance(arguments, dict) else []
+    values = [_string(arguments, name) for name in TELLING] if isinstance(arguments, dict) else []
     return f"{_string(block, 'name')} {_one_line(next(filter(None, values), ''), _MAX_ARGUMENT)}".rstrip()
 
 

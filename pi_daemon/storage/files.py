@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import platformdirs
 
 from pi_daemon.session.errors import AmbiguousSession, SessionExists, SessionNotFound, WriterBusy
+from pi_daemon.session.fork import header_line
 from pi_daemon.session.head import Header
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.catalogue import Catalogue
@@ -24,6 +25,7 @@ from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.layout import SUFFIX, Layout, check_id, file_name, folder_files
 from pi_daemon.storage.lease import Lease, Notes, held_elsewhere
 from pi_daemon.storage.mend import check, repair
+from pi_daemon.storage.outside import NewFile, new_file
 from pi_daemon.storage.own import OwnLines
 from pi_daemon.storage.protocols import (
     CheckReport,
@@ -38,7 +40,7 @@ from pi_daemon.storage.protocols import (
 from pi_daemon.storage.publish import Chunks, drop, publish
 from pi_daemon.storage.reading import corrupted, finding, header_of, open_file, scanned
 from pi_daemon.storage.reserve import Reservation, reserve
-from pi_daemon.storage.rewrite import Migration, gathered, header_line, line_at, migration_pieces, rewritten, without
+from pi_daemon.storage.rewrite import Migration, gathered, line_at, migration_pieces, rewritten, without
 from pi_daemon.storage.scan import BYTE_ORDER_MARK, Scan, only_grew, scan
 from pi_daemon.storage.system import APPEND, Files, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
@@ -117,6 +119,9 @@ class FileRepository:
 
     async def repair(self, path: str) -> RepairReport:
         return await in_thread(self._repair, path)
+
+    async def new_file(self, path: str) -> NewFile:
+        return await in_thread(new_file, self._files, self.layout, path)
 
     async def look_after_closed(self) -> Sequence[tuple[str, Foreign]]:
         """Look for what was written to sessions that were closed some seconds ago. Gives what was lost, by location; to

@@ -12,15 +12,17 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from pi_daemon.session.errors import ReadOnly, SessionFailed, StorageFailed, WriterBusy
+from pi_daemon.session.fork import header_line
 from pi_daemon.session.head import IN_MEMORY, Head
 from pi_daemon.session.migrate import migrated_line
 from pi_daemon.session.rawjson import BadJson
 from pi_daemon.storage.follow import Follower, Replaced
+from pi_daemon.storage.keep import CHUNK
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.lease import Lease
 from pi_daemon.storage.lines import from_starts, read_ranges
@@ -157,6 +159,18 @@ class FileLog:
 
     async def read(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
         return await in_thread(self._read, heads, starts or [0] * len(heads))
+
+    async def content(self) -> AsyncIterator[bytes]:
+        unwritten = self._unwritten
+        if unwritten is not None:
+            yield b"\n".join([header_line(unwritten.header), *unwritten.kept.lines, b""])
+            return
+        file = self._opened()
+        tail = file.tail
+        for start in range(0, tail.end, CHUNK):
+            yield await in_thread(self._content, file, start, min(CHUNK, tail.end - start))
+        if tail.open and not tail.fragment:
+            yield b"\n"
 
     async def close(self) -> None:
         await in_thread(self._close)
@@ -406,6 +420,18 @@ class FileLog:
                     raise file.replaced() from error
                 return from_starts(lines, starts)
             return lines
+
+    def _content(self, file: Follower, start: int, size: int) -> bytes:
+        with self._places:
+            if file is not self._opened():  # a migration came in between
+                raise file.replaced()
+            try:
+                (data,) = read_ranges(self._files, file.fd, [start], [size])
+            except OSError as error:
+                file.check()
+                raise refusal(error, f"read {self._path.name}") from error
+            file.check()
+            return data
 
     def _close(self) -> None:
         with self._writing, self._places:

@@ -6,11 +6,12 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from msgspec import Struct
 
 from pi_daemon.session.errors import SessionExists, SessionNotFound, StorageFailed
+from pi_daemon.session.fork import header_line
 from pi_daemon.session.head import IN_MEMORY, Head, Header
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.kept import KeptLines
@@ -20,6 +21,7 @@ from pi_daemon.storage.protocols import (
     CheckReport,
     Foreign,
     Loaded,
+    NewFile,
     Owner,
     Progress,
     RepairReport,
@@ -89,6 +91,10 @@ class MemoryLog:
         lines = [kept.lines[kept.index(head)] for head in heads]
         return lines if starts is None else from_starts(lines, starts)
 
+    async def content(self) -> AsyncIterator[bytes]:
+        self._check()
+        yield b"\n".join([header_line(self._session.header), *self._session.kept.lines, b""])
+
     async def close(self) -> None:
         self._closed = True
 
@@ -145,6 +151,9 @@ class MemoryRepository:
         ref = await self.ref(path)
         heads = self._session(ref).kept.heads
         return CheckReport(ref.location, ref.session_id, len(heads), True, SessionTree(heads).damage())
+
+    async def new_file(self, path: str) -> NewFile:
+        raise StorageFailed("there are no files here: take the text", errno="EROFS")
 
     async def repair(self, path: str) -> RepairReport:
         return RepairReport((await self.ref(path)).location, None, [])

@@ -6,7 +6,7 @@ serves `persist: never` and tests (`memory`); one conformance suite runs over bo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Annotated, Literal, Protocol
 
 from msgspec import Meta, Struct
@@ -193,7 +193,27 @@ class SessionLog(Protocol):
         lies from there up to one byte before the line's end. Raises StorageFailed where the file is gone or isn't
         the one the heads came from."""
 
+    def content(self) -> AsyncIterator[bytes]:
+        """Header and lines as they are, byte for byte, each with its newline; an unfinished last line is left out.
+        Raises StorageFailed as `read` does."""
+
     async def close(self) -> None: ...
+
+
+class NewFile(Protocol):
+    """A file outside of the sessions that is being written. Others see it when it is finished, or never. Each method
+    raises StorageFailed."""
+
+    @property
+    def path(self) -> str: ...
+
+    async def write(self, data: bytes) -> None: ...
+
+    async def finish(self) -> None:
+        """With errno EEXIST where something else got the name meanwhile. Nothing is left then."""
+
+    async def drop(self) -> None:
+        """Leave nothing. Comes after a write that is under way; nothing new after `finish`."""
 
 
 class Repository(Protocol):
@@ -229,6 +249,10 @@ class Repository(Protocol):
     async def check(self, path: str) -> CheckReport: ...
 
     async def repair(self, path: str) -> RepairReport: ...
+
+    async def new_file(self, path: str) -> NewFile:
+        """Raises InvalidParams for a path that is not absolute or lies among the sessions, StorageFailed, with errno
+        EEXIST where something is there."""
 
 
 class LeafMemory(Protocol):

@@ -19,7 +19,7 @@ from msgspec import Struct
 from pi_daemon.session.errors import SessionExists
 from pi_daemon.storage.system import CREATE, PRIVATE_FILE, Files, make_folder
 
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """What file systems without hard links answer."""
 
 Chunks = Callable[[], Iterable[bytes]]
@@ -52,7 +52,7 @@ def publish(files: Files, path: Path, chunks: Chunks, *, synced: bool) -> Publis
         files.close(fd)
         if isinstance(error, FileExistsError):
             raise SessionExists(f"{path.name} exists already; choose another id") from error
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
         return _publish_directly(files, path, chunks, folders, synced)
     with contextlib.suppress(OSError):

@@ -16,9 +16,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from pi_daemon.session.errors import StorageFailed
-from pi_daemon.session.head import Head, Header
+from pi_daemon.session.head import Head
 from pi_daemon.session.migrate import migrated_line
-from pi_daemon.session.rawjson import BadJson, dumps, join, members
+from pi_daemon.session.rawjson import BadJson, join, members
 from pi_daemon.storage.keep import CHUNK, chunks, keep_copy, same_file
 from pi_daemon.storage.lines import read_ranges
 from pi_daemon.storage.publish import staging_path, write_all, write_new
@@ -48,20 +48,6 @@ def line_at(files: Files, fd: int, offset: int, length: int) -> tuple[int, int]:
     """The same line with its end. Raises OSError."""
     end = files.read(fd, 2, offset + length)
     return offset, length + (2 if end == b"\r\n" else 1 if end[:1] == b"\n" else 0)
-
-
-def header_line(header: Header) -> bytes:
-    """The header as pi writes it: compact, what is absent left out."""
-    line: dict[str, object] = {
-        "type": "session",
-        "version": 3,
-        "id": header.id,
-        "timestamp": header.timestamp,
-        "cwd": header.cwd,
-    }
-    if header.parent_session is not None:
-        line["parentSession"] = header.parent_session
-    return dumps(line)
 
 
 class Migration(Struct):

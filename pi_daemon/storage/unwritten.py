@@ -8,12 +8,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from pi_daemon.session.fork import header_line
 from pi_daemon.session.head import Header
 from pi_daemon.storage.follow import Follower
 from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.publish import publish
 from pi_daemon.storage.reserve import Reservation
-from pi_daemon.storage.rewrite import header_line
 from pi_daemon.storage.scan import MARK, Reader, Tail
 from pi_daemon.storage.system import Files, telling
 

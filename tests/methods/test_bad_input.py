@@ -34,6 +34,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "session/compact": {"sessionId": "s"},
     "session/resumeReport": {"sessionId": "s"},
     "session/stats": {"sessionId": "s"},
+    "session/export": {"sessionId": "s", "format": "jsonl"},
     "session/check": {"path": "/x"},
     "session/repair": {"path": "/x"},
     "session/requestWriter": {"sessionId": "s"},

@@ -164,6 +164,22 @@ class Methods:
     async def stats(self, session_id: str) -> t.StatsResult:
         return cast(t.StatsResult, await self.request("session/stats", {"sessionId": session_id}))
 
+    async def export(
+        self,
+        session_id: str,
+        format: Literal["jsonl", "tree", "markdown"],
+        *,
+        leaf_id: str | Absent | None = ABSENT,
+        path: str | Absent = ABSENT,
+        thinking: bool | Absent = ABSENT,
+        full: bool | Absent = ABSENT,
+        progress: ProgressCallback | None = None,
+    ) -> t.ExportResult:
+        """The text of a path or of the whole tree; with `path` the daemon writes it to that file, which must not be
+        there yet."""
+        params = _given(sessionId=session_id, format=format, leafId=leaf_id, path=path, thinking=thinking, full=full)
+        return cast(t.ExportResult, await self.request("session/export", params, progress=progress))
+
     async def check(self, path: str) -> t.CheckResult:
         return cast(t.CheckResult, await self.request("session/check", {"path": path}))
 

@@ -214,6 +214,7 @@ class Client:
     fork = _blocking(AsyncClient.fork)
     rename = _blocking(AsyncClient.rename)
     stats = _blocking(AsyncClient.stats)
+    export = _blocking(AsyncClient.export)
     check = _blocking(AsyncClient.check)
     repair = _blocking(AsyncClient.repair)
     append = _blocking(AsyncClient.append)

@@ -444,6 +444,29 @@ class ResumeReportParams(TypedDict):
     credentials: NotRequired[list[str]]
 
 
+class ExportParams(TypedDict):
+    """A session, or a path of it, to be taken elsewhere.
+
+    `sessionId`: the session.
+    `format`: `jsonl`: a session file of one path, as a fork of it would be; `tree`: every line of the file,
+    byte for byte; `markdown`: a document of one path, to be read.
+    `leafId`: where the path ends; absent: at the leaf. Not for a `tree`.
+    `path`: the file to write, absolute: one that isn't there yet, in a directory that is, not among the
+    sessions. Absent: the text is the answer.
+    `thinking`: for `markdown`: false leaves out what the model thought, which else is folded.
+    `full`: for `markdown`: true cuts no tool results and arguments.
+    `workDoneToken`: where to report progress.
+    """
+
+    sessionId: str
+    format: Literal["jsonl", "markdown", "tree"]
+    leafId: NotRequired[str | None]
+    path: NotRequired[str]
+    thinking: NotRequired[bool]
+    full: NotRequired[bool]
+    workDoneToken: NotRequired[str | int]
+
+
 class PathParams(TypedDict):
     """A file.
 
@@ -1401,6 +1424,17 @@ class StatsResult(TypedDict):
     contextThreshold: int | None
     shouldCompact: bool | None
     revision: int
+
+
+class ExportResult(TypedDict):
+    """What was exported: one of the two.
+
+    `path`: the file that was written, readable by its user alone.
+    `text`: the text itself.
+    """
+
+    path: NotRequired[str]
+    text: NotRequired[str]
 
 
 class CheckResult(TypedDict):

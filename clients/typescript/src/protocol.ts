@@ -379,6 +379,30 @@ export interface ResumeReportParams {
   credentials?: string[];
 }
 
+/** A session, or a path of it, to be taken elsewhere. */
+export interface ExportParams {
+  /** the session. */
+  sessionId: string;
+  /**
+   * `jsonl`: a session file of one path, as a fork of it would be; `tree`: every line of the file, byte for byte;
+   * `markdown`: a document of one path, to be read.
+   */
+  format: "jsonl" | "markdown" | "tree";
+  /** where the path ends; absent: at the leaf. Not for a `tree`. */
+  leafId?: string | null;
+  /**
+   * the file to write, absolute: one that isn't there yet, in a directory that is, not among the sessions. Absent:
+   * the text is the answer.
+   */
+  path?: string;
+  /** for `markdown`: false leaves out what the model thought, which else is folded. */
+  thinking?: boolean;
+  /** for `markdown`: true cuts no tool results and arguments. */
+  full?: boolean;
+  /** where to report progress. */
+  workDoneToken?: string | number;
+}
+
 /** A file. */
 export interface PathParams {
   /** the session file, absolute. */
@@ -1190,6 +1214,14 @@ export interface StatsResult {
   revision: number;
 }
 
+/** What was exported: one of the two. */
+export interface ExportResult {
+  /** the file that was written, readable by its user alone. */
+  path?: string;
+  /** the text itself. */
+  text?: string;
+}
+
 /** What a check found. */
 export interface CheckResult {
   /** the file. */
@@ -1587,8 +1619,13 @@ export interface Requests {
    * What a resumed session can no longer take for granted: a path against the files, git and the client's tools.
    */
   "session/resumeReport": { params: ResumeReportParams; result: ResumeReportResult };
-  /** Messages, tool calls, tokens and cost of a session. */
+  /** What a session amounts to: messages, tool calls, failures, tokens, cost, time; by model and by branch too. */
   "session/stats": { params: SessionParams; result: StatsResult };
+  /**
+   * A session or a path of it as a session file, or as Markdown. With `path` the daemon writes it there: never over
+   * anything, whole or not at all.
+   */
+  "session/export": { params: ExportParams; result: ExportResult };
   /** The damage of a file that need not be open. */
   "session/check": { params: PathParams; result: CheckResult };
   /** Rewrite a damaged file without what can't be read; the original is kept. */

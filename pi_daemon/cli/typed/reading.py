@@ -17,10 +17,11 @@ from pi_daemon.cli.typed.base import (
     Sessions,
     SessionsDir,
     Socket,
+    absolute,
     app,
     run,
 )
-from pi_daemon.cli.values import COUNT, Filter, Format, Pairing, choice
+from pi_daemon.cli.values import COUNT, TOKENS, ExportFormat, Filter, Format, Pairing, choice
 
 PANEL = "Look"
 
@@ -178,6 +179,84 @@ def plan(
 
     asked = Asked(keep_recent_tokens, reserve_tokens, instructions)
     run(json, socket, sessions_dir, lambda where, output: plan(where, output, session, asked, full=full))
+
+
+@app.command(rich_help_panel=PANEL)
+def stats(
+    session: Session,
+    window: Annotated[
+        int | None, typer.Option("--window", **TOKENS, help="The model's context window, where the session has none.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show all branches.")] = False,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Add a session up: tokens, cost, tool calls, failures and time, by model and by branch."""
+    from pi_daemon.cli.stats import stats
+
+    if window == 0:
+        raise typer.BadParameter("A window has at least one token.", param_hint="--window")
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: stats(where, output, session, window=window, full=full, recover=recover),
+        can_recover=True,
+    )
+
+
+@app.command(rich_help_panel=PANEL)
+def export(
+    session: Session,
+    format: Annotated[
+        ExportFormat | None,
+        typer.Option(
+            **choice(ExportFormat),
+            help="A session file of one path, every line of the file, or a document to read. "
+            "Default: markdown for a FILE.md, else jsonl.",
+        ),
+    ] = None,
+    leaf: Annotated[
+        str | None, typer.Option("--leaf", metavar="ENTRY", help="The path to this entry, not to the session's leaf.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write it there, where nothing is yet; else it is printed."
+        ),
+    ] = None,
+    thinking: Annotated[
+        bool, typer.Option("--thinking/--no-thinking", help="In a document: with what the model thought, folded.")
+    ] = True,
+    full: Annotated[bool, typer.Option("--full", help="In a document: long tool results whole.")] = False,
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Take a path of a session elsewhere, as a session file or as Markdown. Nothing is overwritten."""
+    from pi_daemon.cli.export import export
+
+    chosen = format.value if format is not None else None
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: export(
+            where,
+            output,
+            session,
+            format=chosen,
+            leaf=leaf,
+            file=absolute(file),
+            thinking=thinking,
+            full=full,
+            recover=recover,
+        ),
+        can_recover=True,
+    )
 
 
 @app.command(rich_help_panel=PANEL)

@@ -191,6 +191,40 @@ class ForkParams(Wire, kw_only=True):
     id: str | UnsetType = UNSET
 
 
+class ExportParams(Wire, kw_only=True):
+    """A session, or a path of it, to be taken elsewhere.
+
+    `session_id`: the session.
+    `format`: `jsonl`: a session file of one path, as a fork of it would be; `tree`: every line of the file, byte for
+        byte; `markdown`: a document of one path, to be read.
+    `leaf_id`: where the path ends; absent: at the leaf. Not for a `tree`.
+    `path`: the file to write, absolute: one that isn't there yet, in a directory that is, not among the sessions.
+        Absent: the text is the answer.
+    `thinking`: for `markdown`: false leaves out what the model thought, which else is folded.
+    `full`: for `markdown`: true cuts no tool results and arguments.
+    `work_done_token`: where to report progress.
+    """
+
+    session_id: str
+    format: Literal["jsonl", "tree", "markdown"]
+    leaf_id: str | UnsetType | None = UNSET
+    path: str | UnsetType = UNSET
+    thinking: bool = True
+    full: bool = False
+    work_done_token: str | int | UnsetType = UNSET
+
+
+class ExportResult(Wire, kw_only=True):
+    """What was exported: one of the two.
+
+    `path`: the file that was written, readable by its user alone.
+    `text`: the text itself.
+    """
+
+    path: str | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+
+
 class PathParams(Wire, kw_only=True):
     """A file.
 

@@ -1,0 +1,196 @@
+"""`pi-daemon stats`: what a session amounts to, by model and by branch, and how full its context is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pi_daemon_client.types import BranchStats, Failures, ModelStats, StatsResult, TokenTotals
+
+from pi_daemon.cli import safe
+from pi_daemon.cli.listing import unique, when
+from pi_daemon.cli.naming import Opened, with_session
+from pi_daemon.cli.output import Output, plural
+from pi_daemon.cli.reach import Where
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+BRANCHES = 20
+"""Rows of the table of branches without --full."""
+
+METER = 40
+"""Columns of the meter."""
+
+NARROW = 100
+"""Columns of a terminal below which the cache and the hour give way."""
+
+
+async def stats(where: Where, output: Output, name: str, *, window: int | None, full: bool, recover: bool) -> None:
+    """`window` in tokens, where the session isn't set to one."""
+
+    async def show(opened: Opened) -> None:
+        async with output.working("Adding up"):
+            found = await opened.client.stats(opened.id)
+        if window is not None and found["contextWindow"] is None:
+            found = _with_window(found, window, opened.state["options"].get("reserveTokens") or 0)
+        if output.as_json:
+            output.json(found)
+        else:
+            draw(output, found, title=opened.state["name"], full=full)
+
+    await with_session(where, name, output, show, recover=recover)
+
+
+def _with_window(found: StatsResult, window: int, reserve: int) -> StatsResult:
+    threshold = max(0, window - reserve)
+    found["contextWindow"], found["contextThreshold"] = window, threshold
+    found["contextShare"] = found["contextTokens"] / window
+    found["shouldCompact"] = found["contextTokens"] > threshold
+    return found
+
+
+def draw(output: Output, found: StatsResult, *, title: str | None = None, full: bool = False) -> None:
+    from rich.text import Text
+
+    name = safe.line(title or "unnamed session")
+    output.print(Text.assemble((name, "bold"), f"  {safe.line(found['sessionId'])}"))
+    for line in _facts(found):
+        output.print(line)
+    output.print(_meter(output, found))
+    if found["models"]:
+        output.print("")
+        _models(output, found["models"])
+    if len(found["branches"]) > 1:
+        output.print("")
+        _branches(output, found["branches"], full)
+
+
+def _facts(found: StatsResult) -> list[str]:
+    roles, time = found["messagesByRole"], found["time"]
+    said = ", ".join(f"{number:,} {safe.line(role) or 'unknown'}" for role, number in roles.items())
+    lines = [
+        f"entries     {found['entryCount']:,}, {plural(found['messageCount'], 'message')}"
+        + (f": {said}" if said else ""),
+        f"tool calls  {found['toolCalls']:,}",
+        f"failures    {_failures(found['failures'])}",
+        f"tokens      {_tokens(found['tokens'])}",
+        f"cost        {found['tokens']['cost']:,.4f}",
+    ]
+    repeated = found["repeated"]
+    if repeated["count"]:
+        copies = plural(repeated["count"], "copy", "copies")
+        lines.append(f"            of that {repeated['tokens']['cost']:,.4f} in {copies} of replies that count already")
+    if time["first"] is not None and time["last"] is not None:
+        lines.append(f"time        {when(time['first'])} to {when(time['last'])}, {duration(time['active'])} of work")
+    return lines
+
+
+def _failures(found: Failures) -> str:
+    parts = [
+        plural(found["toolResults"], "tool result") if found["toolResults"] else "",
+        plural(found["errors"], "answer") + " with an error" if found["errors"] else "",
+        plural(found["aborted"], "answer") + " aborted" if found["aborted"] else "",
+    ]
+    return ", ".join(filter(None, parts)) or "none"
+
+
+def _tokens(found: TokenTotals) -> str:
+    return (
+        f"{found['input']:,.0f} in, {found['output']:,.0f} out, {found['cacheRead']:,.0f} read from cache, "
+        f"{found['cacheWrite']:,.0f} written to it"
+    )
+
+
+def _meter(output: Output, found: StatsResult) -> Text:
+    """How much of the window the context takes; a mark where a compaction is due."""
+    from rich.text import Text
+
+    tokens, window, threshold = found["contextTokens"], found["contextWindow"], found["contextThreshold"]
+    if window is None or threshold is None:
+        return Text(f"context     about {plural(tokens, 'token')}; --window N shows how much of a window that is")
+    full, empty, mark = ("█", "░", "│") if output.unicode else ("#", ".", "|")
+    share = tokens / window
+    filled, at = min(METER, round(METER * share)), min(METER - 1, round(METER * threshold / window))
+    cells = [full] * filled + [empty] * (METER - filled)
+    cells[at] = mark
+    due = found["shouldCompact"]
+    style = "red" if due else "yellow" if tokens > 0.8 * threshold else "green"
+    return Text.assemble(
+        "context     ",
+        ("".join(cells), style),
+        f" {100 * share:.0f} %, about {tokens:,} of {plural(window, 'token')}",
+        ("; a compaction is due" if due else f"; compaction from {threshold:,}", style if due else ""),
+    )
+
+
+def _models(output: Output, models: Sequence[ModelStats]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("model", overflow="fold", style="cyan")
+    for column in ("answers", "calls", "failed", *_columns(output)):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in models:
+        model = row["model"]
+        if model is not None:
+            name = safe.line(f"{model['provider']}/{model['modelId']}")
+        else:
+            name = "summaries and tools" if row["models"] == 1 else f"{row['models']:,} others"
+        cells = [f"{row['answers']:,}", f"{row['toolCalls']:,}", _failed(row["failures"])]
+        table.add_row(name, *cells, *_cells(output, row["tokens"]))
+    output.table(table)
+
+
+def _branches(output: Output, branches: Sequence[BranchStats], full: bool) -> None:
+    from rich.table import Table
+
+    shown = branches if full or len(branches) <= BRANCHES + 1 else branches[:BRANCHES]
+    names = unique([name for row in branches for name in (row["tip"], row["leftAt"]) if name is not None])
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("branch to", no_wrap=True, style="cyan")
+    table.add_column("leaves at", no_wrap=True)
+    if not output.narrow(NARROW):
+        table.add_column("last entry", no_wrap=True)
+        table.add_column("work", justify="right", no_wrap=True)
+    for column in ("entries", "calls", "failed", *_columns(output)):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in shown:
+        tip = "(before the first)" if row["main"] else f"{row['branches']:,} others"
+        tip = safe.line(names[row["tip"]]) if row["tip"] is not None else tip
+        left = "(the active path)" if row["main"] else safe.line(names[row["leftAt"]]) if row["leftAt"] else ""
+        time = row["time"]
+        times = [when(time["last"]) if time["last"] else "", duration(time["active"])]
+        table.add_row(
+            tip,
+            left,
+            *([] if output.narrow(NARROW) else times),
+            f"{row['entryCount']:,}",
+            f"{row['toolCalls']:,}",
+            _failed(row["failures"]),
+            *_cells(output, row["tokens"]),
+        )
+    output.table(table)
+    if len(shown) < len(branches):
+        output.print(f"{len(branches) - len(shown):,} more (--full shows them)")
+
+
+def _columns(output: Output) -> list[str]:
+    return ["in", "out", "cost"] if output.narrow(NARROW) else ["in", "out", "cache read", "cache write", "cost"]
+
+
+def _cells(output: Output, tokens: TokenTotals) -> list[str]:
+    cache = [] if output.narrow(NARROW) else [f"{tokens['cacheRead']:,.0f}", f"{tokens['cacheWrite']:,.0f}"]
+    return [f"{tokens['input']:,.0f}", f"{tokens['output']:,.0f}", *cache, f"{tokens['cost']:,.4f}"]
+
+
+def _failed(found: Failures) -> str:
+    return f"{found['toolResults'] + found['errors'] + found['aborted']:,}"
+
+
+def duration(seconds: float) -> str:
+    """`3 h 20 min`, `5 min`, `12 s`."""
+    minutes = round(seconds / 60)
+    if minutes >= 60:
+        return f"{minutes // 60:,} h {minutes % 60} min"
+    return f"{minutes} min" if minutes else f"{round(seconds)} s"
