@@ -26,7 +26,7 @@ async def explain(shared: Shared, call: Call, params: x.ExplainParams) -> x.Expl
         raise InvalidParams("Give entryId or query, not both.", path="query")
     if query is not UNSET and not query:
         raise InvalidParams("Give a text to search, or leave `query` out.", path="query")
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         start = 0
         if params.cursor is not UNSET and entry_id is UNSET:

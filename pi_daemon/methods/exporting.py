@@ -25,7 +25,7 @@ _ENVELOPE = 1_000
 async def export(shared: Shared, call: Call, params: s.ExportParams) -> s.ExportResult:
     if params.format == "tree" and params.leaf_id is not UNSET:
         raise InvalidParams("A tree has all leaves: leave `leafId` out, or take the format `jsonl`.", path="leafId")
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         leaf_id = session.leaf_id if params.leaf_id is UNSET else params.leaf_id
         wanted = Wanted(params.format, leaf_id, Look(params.thinking, params.full))

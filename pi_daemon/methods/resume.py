@@ -22,7 +22,7 @@ _NAME = re.compile(r"[^\s=\x00-\x1f\x7f]{1,200}")
 
 async def resume_report(shared: Shared, call: Call, params: r.ResumeReportParams) -> r.ResumeReportResult:
     has = resuming.Has(_names(params.tools, "tools"), _names(params.credentials, "credentials"))
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         leaf_id = session.leaf_id if params.leaf_id is UNSET else params.leaf_id
         made = await resuming.report(session, leaf_id, shared.hub.world, has)

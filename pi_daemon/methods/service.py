@@ -13,6 +13,7 @@ from pi_daemon.methods import (
     compaction,
     context,
     daemon,
+    doctoring,
     entries,
     explain,
     exporting,
@@ -65,6 +66,7 @@ HANDLERS: dict[str, Handler] = {
     "session/subscribe": subscriptions.subscribe,
     "session/unsubscribe": subscriptions.unsubscribe,
     "daemon/status": daemon.status,
+    "daemon/doctor": doctoring.doctor,
     "daemon/stop": daemon.stop,
 }
 
@@ -74,6 +76,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "fork": {"scopes": ["path", "tree"]},
     "context": {"formats": ["agent", "llm"], "pairing": ["report", "repair"]},
     "resumeReport": {},
+    "doctor": {},
     "export": {"formats": ["jsonl", "tree", "markdown"]},
     "replay": {},
     "progress": {},

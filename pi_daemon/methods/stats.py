@@ -13,7 +13,7 @@ from pi_daemon.session.tally import ModelPart, Part, Span
 
 
 async def stats(shared: Shared, call: Call, params: s.SessionParams) -> s.StatsResult:
-    async with shared.hub.use(params.session_id) as session:
+    async with shared.use(call, params.session_id) as session:
         await session.look()
         revision, entry_count = session.revision, len(session.tree)
         tally = await reading.stats(session)

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from pi_daemon.rpc.types import compaction as c
+from pi_daemon.rpc.types import doctor as d
 from pi_daemon.rpc.types import entries as e
 from pi_daemon.rpc.types import explain as x
 from pi_daemon.rpc.types import lifecycle as life
@@ -177,6 +178,12 @@ METHODS: dict[str, Method] = {
     ),
     "session/unsubscribe": Method(s.SessionParams, s.UnsubscribeResult, "Hear no more of a session."),
     "daemon/status": Method(life.Empty, s.StatusResult, "What the daemon is doing."),
+    "daemon/doctor": Method(
+        d.DoctorParams,
+        d.DoctorResult,
+        "Go over the whole sessions directory: what is damaged, half written, duplicated or foreign, and what a repair "
+        "would do. Changes nothing without `fix`, and deletes nothing.",
+    ),
     "daemon/stop": Method(s.StopParams, life.Empty, "Stop the daemon for everybody."),
 }
 

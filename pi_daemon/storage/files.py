@@ -7,8 +7,10 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import platformdirs
@@ -18,6 +20,7 @@ from pi_daemon.session.fork import header_line
 from pi_daemon.session.head import Header
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.catalogue import Catalogue
+from pi_daemon.storage.examine import Examination, put_away
 from pi_daemon.storage.follow import Follower
 from pi_daemon.storage.journal import FileLog
 from pi_daemon.storage.keep import keep_copy
@@ -29,6 +32,7 @@ from pi_daemon.storage.outside import NewFile, new_file
 from pi_daemon.storage.own import OwnLines
 from pi_daemon.storage.protocols import (
     CheckReport,
+    Examined,
     Foreign,
     Loaded,
     Progress,
@@ -46,6 +50,8 @@ from pi_daemon.storage.system import APPEND, Files, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
 from pi_daemon.storage.trash import move_to_trash
 from pi_daemon.storage.unwritten import Unwritten
+
+T = TypeVar("T")
 
 _CANT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY}
 
@@ -75,6 +81,7 @@ class FileRepository:
         self._damaged_dir = state_dir / "damaged"
         self._originals_dir = state_dir / "originals"
         self._lost_dir = state_dir / "lost"
+        self._leftovers_dir = state_dir / "leftovers"
         self._owns: WeakValueDictionary[Path, OwnLines] = WeakValueDictionary()
         self._parted: set[OwnLines] = set()
         self._own_lock = threading.Lock()
@@ -96,20 +103,16 @@ class FileRepository:
         return await in_thread(self._copy, source, header)
 
     async def list(self, cwd: str | None, progress: Progress | None = None) -> list[SessionSummary]:
-        loop = asyncio.get_running_loop()
-        stop = threading.Event()
+        found = await _watched(progress, partial(self._catalogue.summaries, cwd))
+        if not found:
+            await in_thread(self.layout.check, self._files)
+        return found
 
-        def report(done: int, total: int) -> None:
-            if progress is not None and not stop.is_set():
-                loop.call_soon_threadsafe(progress, done, total)
+    async def examine(self, progress: Progress | None = None) -> Examined:
+        return await _watched(progress, Examination(self._files, self.layout).run)
 
-        try:
-            found = await in_thread(self._catalogue.summaries, cwd, report, stop)
-            if not found:
-                await in_thread(self.layout.check, self._files)
-            return found
-        finally:
-            stop.set()
+    async def put_away(self, path: str) -> str:
+        return await in_thread(put_away, self._files, self.layout, path, self._leftovers_dir)
 
     async def delete(self, ref: SessionRef) -> str | None:
         return await in_thread(self._delete, ref)
@@ -313,3 +316,21 @@ class FileRepository:
 
     def _repair(self, path: str) -> RepairReport:
         return repair(self._files, self._notes, self.layout.contained(self._files, path), self._originals_dir)
+
+
+Watched = Callable[[Progress, threading.Event], T]
+
+
+async def _watched(progress: Progress | None, work: Watched[T]) -> T:
+    """Do it in a thread. It reports to the loop, and is told to stop where nobody waits for it any more."""
+    loop = asyncio.get_running_loop()
+    stop = threading.Event()
+
+    def report(done: int, total: int) -> None:
+        if progress is not None and not stop.is_set():
+            loop.call_soon_threadsafe(progress, done, total)
+
+    try:
+        return await in_thread(work, report, stop)
+    finally:
+        stop.set()

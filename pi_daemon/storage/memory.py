@@ -19,6 +19,7 @@ from pi_daemon.storage.layout import check_id
 from pi_daemon.storage.lines import from_starts
 from pi_daemon.storage.protocols import (
     CheckReport,
+    Examined,
     Foreign,
     Loaded,
     NewFile,
@@ -151,6 +152,12 @@ class MemoryRepository:
         ref = await self.ref(path)
         heads = self._session(ref).kept.heads
         return CheckReport(ref.location, ref.session_id, len(heads), True, SessionTree(heads).damage())
+
+    async def examine(self, progress: Progress | None = None) -> Examined:
+        return Examined(files=len(self._sessions))
+
+    async def put_away(self, path: str) -> str:
+        raise StorageFailed("there are no files here", errno="EROFS")
 
     async def new_file(self, path: str) -> NewFile:
         raise StorageFailed("there are no files here: take the text", errno="EROFS")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from pathlib import Path
 
+from pi_daemon.session.head import Damage
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.lease import Notes, holding
 from pi_daemon.storage.protocols import CheckReport, RepairReport
@@ -31,8 +32,7 @@ def repair(files: Files, notes: Notes, path: Path, keep_in: Path) -> RepairRepor
     """
     with scanned(files, path) as (fd, found):
         header_of(path, found)
-        kinds = _dropped(found)
-        dropped = [damage for damage in found.damage if damage.kind in kinds]
+        dropped = dropped_by(found)
         if not dropped:
             return RepairReport(str(path), None, [])
         with telling(f"repair {path.name}"), holding(files, notes, path, fd):
@@ -43,6 +43,12 @@ def repair(files: Files, notes: Notes, path: Path, keep_in: Path) -> RepairRepor
             files.close(new)
             sync_folder(files, path.parent)
     return RepairReport(str(path), str(original), dropped)
+
+
+def dropped_by(found: Scan) -> list[Damage]:
+    """What a repair would leave out."""
+    kinds = _dropped(found)
+    return [damage for damage in found.damage if damage.kind in kinds]
 
 
 def _dropped(found: Scan) -> Set[str]:

@@ -126,6 +126,38 @@ class RepairReport(Struct, frozen=True):
     dropped: list[Damage]
 
 
+class Finding(Struct):
+    """Something that is wrong in a sessions directory, or worth a note (`problem` is False).
+
+    `kind`: damaged, halfWritten, irregular, empty, leftover, duplicated, linked, foreign, unreadable, misplaced,
+    outside, notRead or parentMissing. `others` are the other files concerned, `repair` what mends it: "repair" the
+    file, "putAway" a leftover of ours. `damage` are the first of `damage_count`. `settled`: nobody has written to the
+    file for a while.
+    """
+
+    kind: str
+    path: str
+    message: str
+    problem: bool = True
+    session_id: str | None = None
+    others: list[str] = []
+    repair: Literal["repair", "putAway"] | None = None
+    damage: list[Damage] = []
+    damage_count: int = 0
+    settled: bool = True
+
+
+class Examined(Struct):
+    """A whole sessions directory: how many folders, session files and bytes of them were looked at, and what was found,
+    by path. `left_out` counts findings beyond those."""
+
+    folders: int = 0
+    files: int = 0
+    bytes: int = 0
+    findings: list[Finding] = []
+    left_out: int = 0
+
+
 Progress = Callable[[int, int], None]
 """Called with (done, total) from the loop's thread."""
 
@@ -249,6 +281,13 @@ class Repository(Protocol):
     async def check(self, path: str) -> CheckReport: ...
 
     async def repair(self, path: str) -> RepairReport: ...
+
+    async def examine(self, progress: Progress | None = None) -> Examined:
+        """Go over everything there is. Changes nothing."""
+
+    async def put_away(self, path: str) -> str:
+        """Move a leftover of ours to the state directory; where it is now. Raises OutsideRoot, InvalidParams for what
+        is none, StorageFailed."""
 
     async def new_file(self, path: str) -> NewFile:
         """Raises InvalidParams for a path that is not absolute or lies among the sessions, StorageFailed, with errno

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -78,6 +79,14 @@ def _publish_directly(files: Files, path: Path, chunks: Chunks, folders: list[Pa
 def staging_path(path: Path) -> Path:
     """Beside `path`, under a name that no two attempts share."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+
+
+_STAGED = re.compile(r"\..+\.[0-9a-f]{8}", re.DOTALL)
+
+
+def is_staged(name: str) -> bool:
+    """Whether it is a name that `staging_path` gives, for a session file."""
+    return _STAGED.fullmatch(name) is not None and name[:-9].endswith(".jsonl")
 
 
 def write_new(files: Files, path: Path, chunks: Chunks, *, synced: bool, mode: int = PRIVATE_FILE) -> int:

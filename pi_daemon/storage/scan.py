@@ -8,6 +8,7 @@ opened depends on whether entries lost their ancestors with it.
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Sequence
 
@@ -111,9 +112,10 @@ class Reader:
         self._heads.parsed += lines
 
     def read_on(
-        self, files: Files, fd: int, tail: Tail, state: os.stat_result, stop: int | None = None
+        self, files: Files, fd: int, tail: Tail, state: os.stat_result, stop: int | None = None, most: float = math.inf
     ) -> tuple[Found, Tail]:
-        """Read from `tail` to the end of the file, or to `stop`. `state` is the file's, from before. Raises OSError."""
+        """Read from `tail` to the end of the file, or to `stop`, or until there are more than `most` entries and
+        damages. `state` is the file's, from before. Raises OSError."""
         found = Found()
         end = size = tail.end
         # The last line was taken as an entry before it had its newline.
@@ -133,7 +135,7 @@ class Reader:
             if block:
                 self._read(found, block, size - len(block))
             end = size
-            if self.hopeless:
+            if self.hopeless or len(found.heads) + len(found.damage) > most:
                 break
         mtime_ns = state.st_mtime_ns if stop is None else -1
         return found, Tail(end, size, mtime_ns, mark_before(files, fd, end), is_open, fragment)
@@ -211,13 +213,14 @@ def only_grew(files: Files, fd: int, state: os.stat_result, end: int, mark: byte
     return now.st_size >= end and mark_before(files, fd, end) == mark
 
 
-def scan(files: Files, fd: int) -> Scan:
-    """Read the file behind `fd`; anew, where it is rewritten meanwhile. Raises OSError, EBUSY where that has no end."""
+def scan(files: Files, fd: int, most: float = math.inf) -> Scan:
+    """Read the file behind `fd`; anew, where it is rewritten meanwhile. No further than until there are more than
+    `most` entries and damages. Raises OSError, EBUSY where that has no end."""
     for _ in range(SCANS):
         state = files.fstat(fd)
         mark = mark_before(files, fd, state.st_size)
         reader = Reader()
-        found, tail = reader.read_on(files, fd, Tail(), state)
+        found, tail = reader.read_on(files, fd, Tail(), state, most=most)
         if only_grew(files, fd, state, state.st_size, mark):
             return _judged(reader, found, tail, state)
     raise OSError(errno.EBUSY, "another process rewrites it again and again")

@@ -41,6 +41,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "session/subscribe": {"sessionId": "s"},
     "session/unsubscribe": {"sessionId": "s"},
     "daemon/status": {},
+    "daemon/doctor": {},
     "daemon/stop": {},
 }
 VALUES: list[Any] = [None, True, 7, -1.5, "text", [], {}, [[]], [1]]

@@ -459,6 +459,10 @@ class Methods:
     async def daemon_status(self) -> t.StatusResult:
         return cast(t.StatusResult, await self.request("daemon/status"))
 
+    async def doctor(self, *, fix: bool | Absent = ABSENT, progress: ProgressCallback | None = None) -> t.DoctorResult:
+        """Goes over the whole sessions directory. `fix` mends what can be mended, and deletes nothing."""
+        return cast(t.DoctorResult, await self.request("daemon/doctor", _given(fix=fix), progress=progress))
+
     async def stop_daemon(self, *, drain: bool | Absent = ABSENT) -> None:
         """Stops the daemon for everybody. This client then looks for a new one; close it if none is to come."""
         await self.request("daemon/stop", _given(drain=drain))

@@ -236,4 +236,5 @@ class Client:
     unsubscribe = _blocking(AsyncClient.unsubscribe)
     request_writer = _blocking(AsyncClient.request_writer)
     daemon_status = _blocking(AsyncClient.daemon_status)
+    doctor = _blocking(AsyncClient.doctor)
     stop_daemon = _blocking(AsyncClient.stop_daemon)

@@ -509,6 +509,17 @@ class SubscribeParams(TypedDict):
     since: NotRequired[SubscribeSince]
 
 
+class DoctorParams(TypedDict):
+    """What to do.
+
+    `fix`: mend what `repair` names; false changes nothing.
+    `workDoneToken`: where to report progress.
+    """
+
+    fix: NotRequired[bool]
+    workDoneToken: NotRequired[str | int]
+
+
 class StopParams(TypedDict):
     """How to stop.
 
@@ -1571,6 +1582,66 @@ class StatusResult(TypedDict):
     clients: list[ClientStatus]
     sessions: list[OpenSessionStatus]
     memory: int
+
+
+class DoctorFinding(TypedDict):
+    """One thing in the sessions directory.
+
+    `kind`: problems: `damaged` (lines that can't be read, or a file that only can be read), `halfWritten` (a
+    last line without an end), `empty`, `leftover` (a file of the daemon's own that was never finished),
+    `duplicated` (several files with one session id, or one file under several names), `unreadable`; notes:
+    `irregular` (orphans, ids used again, second headers: read as well as can be), `linked` (a link to a session
+    beside it), `foreign` (no session), `misplaced` (not in the folder of its cwd, or called after another id),
+    `outside` (a link that leads out, or nowhere), `notRead` (too large to be read whole), `parentMissing` (the
+    session that it was forked from is gone).
+    `problem`: false: a note, nothing has to be done.
+    `path`: the file or folder; where its name is no UTF-8, with U+FFFD for what isn't.
+    `message`: what is wrong, in words.
+    `sessionId`: the id in its header, where it has one.
+    `others`: the other files concerned.
+    `repair`: what `fix` does about it: `repair` the file as `session/repair` does, or move it to the state
+    directory (`putAway`); null: nothing, as nothing is ever deleted.
+    `damage`: what is wrong with the file, the first of it.
+    `damageCount`: how much that is altogether.
+    `status`: `found`: nothing was tried; `fixed`; `skipped`: somebody has it open, or wrote to it less than a
+    minute ago; `failed`.
+    `outcome`: the same in words, where something was tried.
+    `keptAt`: where the file as it was is kept.
+    """
+
+    kind: str
+    problem: bool
+    path: str
+    message: str
+    sessionId: str | None
+    others: list[str]
+    repair: Literal["putAway", "repair"] | None
+    damage: list[DamageInfo]
+    damageCount: int
+    status: Literal["failed", "fixed", "found", "skipped"]
+    outcome: str | None
+    keptAt: str | None
+
+
+class DoctorResult(TypedDict):
+    """How the sessions directory is.
+
+    `sessionsDir`: the directory.
+    `folders`: how many were looked into.
+    `files`: how many session files were looked at.
+    `bytes`: their size.
+    `problems`: how many problems there are yet.
+    `findings`: problems and notes, by path.
+    `leftOut`: how many more there are: of either kind 2,000 are told.
+    """
+
+    sessionsDir: str
+    folders: int
+    files: int
+    bytes: int
+    problems: int
+    findings: list[DoctorFinding]
+    leftOut: int
 
 
 class Origin(TypedDict):

@@ -433,6 +433,14 @@ export interface SubscribeParams {
   since?: SubscribeSince;
 }
 
+/** What to do. */
+export interface DoctorParams {
+  /** mend what `repair` names; false changes nothing. */
+  fix?: boolean;
+  /** where to report progress. */
+  workDoneToken?: string | number;
+}
+
 /** How to stop. */
 export interface StopParams {
   /** let running requests finish, and write sessions that are not written yet. */
@@ -1335,6 +1343,66 @@ export interface StatusResult {
   memory: number;
 }
 
+/** One thing in the sessions directory. */
+export interface DoctorFinding {
+  /**
+   * problems: `damaged` (lines that can't be read, or a file that only can be read), `halfWritten` (a last line
+   * without an end), `empty`, `leftover` (a file of the daemon's own that was never finished), `duplicated` (several
+   * files with one session id, or one file under several names), `unreadable`; notes: `irregular` (orphans, ids used
+   * again, second headers: read as well as can be), `linked` (a link to a session beside it), `foreign` (no
+   * session), `misplaced` (not in the folder of its cwd, or called after another id), `outside` (a link that leads
+   * out, or nowhere), `notRead` (too large to be read whole), `parentMissing` (the session that it was forked from
+   * is gone).
+   */
+  kind: string;
+  /** false: a note, nothing has to be done. */
+  problem: boolean;
+  /** the file or folder; where its name is no UTF-8, with U+FFFD for what isn't. */
+  path: string;
+  /** what is wrong, in words. */
+  message: string;
+  /** the id in its header, where it has one. */
+  sessionId: string | null;
+  /** the other files concerned. */
+  others: string[];
+  /**
+   * what `fix` does about it: `repair` the file as `session/repair` does, or move it to the state directory
+   * (`putAway`); null: nothing, as nothing is ever deleted.
+   */
+  repair: "putAway" | "repair" | null;
+  /** what is wrong with the file, the first of it. */
+  damage: DamageInfo[];
+  /** how much that is altogether. */
+  damageCount: number;
+  /**
+   * `found`: nothing was tried; `fixed`; `skipped`: somebody has it open, or wrote to it less than a minute ago;
+   * `failed`.
+   */
+  status: "failed" | "fixed" | "found" | "skipped";
+  /** the same in words, where something was tried. */
+  outcome: string | null;
+  /** where the file as it was is kept. */
+  keptAt: string | null;
+}
+
+/** How the sessions directory is. */
+export interface DoctorResult {
+  /** the directory. */
+  sessionsDir: string;
+  /** how many were looked into. */
+  folders: number;
+  /** how many session files were looked at. */
+  files: number;
+  /** their size. */
+  bytes: number;
+  /** how many problems there are yet. */
+  problems: number;
+  /** problems and notes, by path. */
+  findings: DoctorFinding[];
+  /** how many more there are: of either kind 2,000 are told. */
+  leftOut: number;
+}
+
 /** The client that caused a change. */
 export interface Origin {
   /** the id that the daemon gave the client in `initialize`. */
@@ -1638,6 +1706,11 @@ export interface Requests {
   "session/unsubscribe": { params: SessionParams; result: UnsubscribeResult };
   /** What the daemon is doing. */
   "daemon/status": { params: Empty; result: StatusResult };
+  /**
+   * Go over the whole sessions directory: what is damaged, half written, duplicated or foreign, and what a repair
+   * would do. Changes nothing without `fix`, and deletes nothing.
+   */
+  "daemon/doctor": { params: DoctorParams; result: DoctorResult };
   /** Stop the daemon for everybody. */
   "daemon/stop": { params: StopParams; result: Empty };
 }

@@ -266,3 +266,30 @@ def check(sessions: Sessions, socket: Socket = None, sessions_dir: SessionsDir =
     from pi_daemon.cli.files import check
 
     run(json, socket, sessions_dir, lambda where, output: check(where, output, sessions))
+
+
+@app.command(rich_help_panel=PANEL)
+def doctor(
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="The sessions directory, where not the usual one.")
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what can be mended. Originals are kept, nothing is deleted.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show all files.")] = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Go over all session files: what is damaged, half written, there twice, or no session. Exit code 4 where something
+    is wrong."""
+    from pi_daemon.cli.doctor import doctor
+
+    if directory is not None and sessions_dir is not None:
+        raise typer.BadParameter("Give DIR or --sessions-dir.", param_hint="DIR")
+    run(
+        json,
+        socket,
+        absolute(directory) or sessions_dir,
+        lambda where, output: doctor(where, output, fix=fix, full=full),
+    )
