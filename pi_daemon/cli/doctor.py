@@ -36,7 +36,7 @@ _REPAIRS = {"repair": "--fix repairs it; the original is kept", "putAway": "--fi
 
 
 async def doctor(where: Where, output: Output, *, fix: bool, full: bool) -> Exit:
-    async with reach(where) as client, output.working("Looking at files") as progress:
+    async with reach(where, output) as client, output.working("Looking at files") as progress:
         found = await client.doctor(fix=fix, progress=progress)
     if output.as_json:
         output.json(found)
