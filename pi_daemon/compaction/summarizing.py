@@ -13,6 +13,11 @@ Tell: TypeAlias = Callable[[str], None]
 """Is told what is going on, for whoever waits."""
 
 
+MOST_CHARACTERS = 1_000_000
+"""Of a summary. It is to make a context smaller, and models' windows end about there; the questions that are put to one
+take time with its length."""
+
+
 class Work(Struct, frozen=True):
     """`kind`: `compaction` replaces the material in the context, `branch` tells of a branch that was left.
     `instructions`: what whoever asked wants looked after. `max_tokens`: of the summary."""

@@ -36,7 +36,7 @@ async def branch_summary(
     window = session.options.context_window or UNKNOWN_WINDOW
     entries = branch_sources(session.tree, session.leaf_id, target_id)
     budget = max(1, window - settings.branch_reserve_tokens)
-    material = (await fed(BranchGathering(entries, budget), session)).material
+    material = (await fed(BranchGathering(entries, budget), session, session.instance_id)).material
     if wanted.summary is not None:
         if not wanted.summary.strip():
             return None

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct, structs
 
-from pi_daemon.compaction.form import with_files
+from pi_daemon.compaction.form import with_files, without_files
 from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.plan import Plan
 from pi_daemon.compaction.retention import Policy
@@ -31,7 +31,7 @@ from pi_daemon.engine.questioned import Verdict, questioned
 from pi_daemon.engine.reading import size
 from pi_daemon.engine.summaries import EMBEDDED, Summarizers
 from pi_daemon.session.draft import Draft
-from pi_daemon.session.errors import Busy, LeafMoved, PiDaemonError, Superseded
+from pi_daemon.session.errors import Busy, LeafMoved, PiDaemonError, SummarizerFailed, Superseded
 from pi_daemon.session.head import Head
 from pi_daemon.session.rawjson import dumps
 
@@ -155,18 +155,21 @@ class Compactions:
     async def compact(self, session: LiveSession, wanted: Wanted, origin: Origin | None, tell: Tell) -> Compaction:
         """Raises NothingToCompact, Busy, SummarizerFailed, LeafMoved, Superseded, InvalidParams, InvalidSettings, and
         what appending raises. Cancelled, nothing is written."""
+        session.check_writable(origin)  # before anybody is paid for a summary
         with self.alone(session):
             settings = await self.settings(session, wanted.numbers)
+            instance_id = session.instance_id
             plan = await planning.plan(session, settings)
             if wanted.summary is None:
                 self.summarizers.choose(wanted.summarizer or session.options.summarizer, origin)
             compaction_id = session.environment.session_id()
             with _told(session, compaction_id, origin):
-                return await self._compact(session, wanted, settings, plan, origin, tell)
+                return await self._compact(session, instance_id, wanted, settings, plan, origin, tell)
 
     async def _compact(
         self,
         session: LiveSession,
+        instance_id: str,
         wanted: Wanted,
         settings: CompactionSettings,
         plan: Plan,
@@ -174,14 +177,18 @@ class Compactions:
         tell: Tell,
     ) -> Compaction:
         tell("Reading what is to be summarized")
-        material = await planning.material(session, plan)
+        material = await planning.material(session, plan, instance_id)
         work = work_for(material, settings, wanted.instructions)
         made, name = await self.summary(session, work, wanted, origin, tell)
         tell("Questioning the summary")
         verdict = await questioned(made.text, material, wanted.policy)
         text = with_files(verdict.text, material.read_files, material.modified_files)
+        if not without_files(text)[0].strip():
+            raise SummarizerFailed(
+                "The summary says nothing, and nothing was written: try again, or raise reserveTokens."
+            )
         draft = _draft(text, plan, material, verdict, name, made)
-        land = await _landed(session, origin, draft, plan, tell)
+        land = await _landed(session, instance_id, origin, draft, plan, tell)
         outcome = land.done.result()
         return Compaction(
             outcome.entries[0],
@@ -234,17 +241,21 @@ def _told(session: LiveSession, compaction_id: str, origin: Origin | None) -> It
     announce("completed")
 
 
-async def _landed(session: LiveSession, origin: Origin | None, draft: Draft, plan: Plan, tell: Tell) -> Land:
+async def _landed(
+    session: LiveSession, instance_id: str, origin: Origin | None, draft: Draft, plan: Plan, tell: Tell
+) -> Land:
     """Appended, once no tool call waits for its result."""
     while True:
-        land = Land(origin, draft, plan.leaf_id, plan.covered)
+        land = Land(origin, draft, plan, instance_id)
         try:
             await session.perform(land)
             return land
-        except CallOpen:
+        except CallOpen as waiting:
             tell("Waiting for the result of a tool call")
-            if session.revision == land.seen:
-                await session.next_change()
+            if (session.instance_id, session.revision) == (instance_id, land.seen):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(waiting.left_ms / 1000):
+                        await session.next_change()
 
 
 def _draft(text: str, plan: Plan, material: Material, verdict: Verdict, summarizer: str | None, made: Made) -> Draft:

@@ -6,9 +6,9 @@ between stays in the context after it. Otherwise what it says isn't true of wher
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pi_daemon.compaction.plan import Plan
 from pi_daemon.engine.compacting import compaction_members, tokens_after
 from pi_daemon.engine.events import Origin
 from pi_daemon.engine.operations import Operation, leaf_moved
@@ -25,33 +25,42 @@ if TYPE_CHECKING:
 
 
 class CallOpen(PiDaemonError):
-    """At the leaf a tool call waits for its result, and nothing may come between them. Never leaves the engine."""
+    """At the leaf a tool call waits for its result, and nothing may come between them. Never leaves the engine.
+    `left_ms`: after so long it is given up on."""
+
+    def __init__(self, left_ms: int) -> None:
+        super().__init__("A tool call has no result yet.")
+        self.left_ms = left_ms
 
 
 class Land(Operation):
-    """Append `draft` at the leaf. `planned_at` was the leaf when it was planned, `covered` are the ids of the entries
-    that it summarizes. Refused with LeafMoved, Superseded, CallOpen; `seen` is then the revision that it saw."""
+    """Append `draft` at the leaf, as it was planned when the session was loaded as `instance_id`. Refused with
+    LeafMoved, Superseded, CallOpen; `seen` is then the revision that it saw."""
 
     cause = "compact"
 
-    def __init__(self, origin: Origin | None, draft: Draft, planned_at: str, covered: Iterable[str]) -> None:
+    def __init__(self, origin: Origin | None, draft: Draft, plan: Plan, instance_id: str) -> None:
         super().__init__(origin)
         self.draft = draft
-        self.planned_at = planned_at
-        self.covered = frozenset(covered)
+        self.planned_at = plan.leaf_id
+        self.instance_id = instance_id
+        self.covered = frozenset([*plan.covered, *([plan.compaction.id] if plan.compaction is not None else ())])
         self.tokens_after = 0
         self.seen = 0
 
     async def stage(self, staging: Staging, session: LiveSession) -> None:
         self.seen = session.revision
+        if session.instance_id != self.instance_id:
+            # Its ids may be there again, with other contents or without what was to be kept.
+            raise Superseded("The file was rewritten or replaced meanwhile; compact again.")
         for head in staging.ancestors(staging.leaf_id):
             if head.id == self.planned_at:
                 break
             self._check_between(head)
         else:
             raise leaf_moved(staging.leaf_id)
-        if await call_open(staging, session):
-            raise CallOpen("A tool call has no result yet.")
+        if (left_ms := await call_open(staging, session)) > 0:
+            raise CallOpen(left_ms)
         extra = await compaction_members(self.draft, staging.leaf_id, staging, session)
         head = staging.add(self.draft, staging.leaf_id, extra)
         self.tokens_after = await tokens_after(head, staging, session)
@@ -72,8 +81,9 @@ GIVEN_UP_MS = 60 * 60 * 1000
 middle of a turn could never be compacted."""
 
 
-async def call_open(staging: Staging, session: LiveSession) -> bool:
-    """Does an answer at the end of the path wait for results? A user's message after it gives up on them."""
+async def call_open(staging: Staging, session: LiveSession) -> int:
+    """For how many milliseconds more an answer at the end of the path waits for results, 0 where none does. A user's
+    message after it gives up on them."""
     answered: set[str] = set()
     for head in staging.ancestors(staging.leaf_id):
         facts = head.facts
@@ -81,15 +91,17 @@ async def call_open(staging: Staging, session: LiveSession) -> bool:
             answered.add(facts.call_id)
         elif isinstance(facts, AssistantFacts):
             called = to_ms(head.timestamp)
-            if called is not None and called < session.environment.now_ms() - GIVEN_UP_MS:
-                return False
-            return not answered.issuperset(await _calls(head, staging, session))
+            now = session.environment.now_ms()
+            left_ms = GIVEN_UP_MS if called is None else min(called - now, 0) + GIVEN_UP_MS
+            if left_ms <= 0 or answered.issuperset(await _calls(head, staging, session)):
+                return 0
+            return left_ms
         elif isinstance(facts, ShellFacts):
             if not facts.excluded:
-                return False
+                return 0
         elif head.role == "user" or head.type in ("custom_message", "branch_summary", "compaction"):
-            return False
-    return False
+            return 0
+    return 0
 
 
 async def _calls(head: Head, staging: Staging, session: LiveSession) -> tuple[str, ...]:

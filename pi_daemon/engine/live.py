@@ -153,6 +153,12 @@ class LiveSession:
         """Why the client can't write here, None where it can."""
         return "it was opened with readOnly" if client_id in self.readers else self.read_only
 
+    def check_writable(self, origin: Origin | None) -> None:
+        """Raises ReadOnly."""
+        why = self.why_read_only(origin.client_id if origin is not None else None)
+        if why is not None:
+            raise ReadOnly(f"The session can be read but not written: {why}.")
+
     # -- changing
 
     async def perform(self, operation: Operation) -> Outcome:
@@ -163,9 +169,7 @@ class LiveSession:
         with."""
         if self._closing:
             raise ShuttingDown("The session is being closed; open it again.", applied=False)
-        why = self.why_read_only(operation.origin.client_id if operation.origin is not None else None)
-        if why is not None:
-            raise ReadOnly(f"The session can be read but not written: {why}.")
+        self.check_writable(operation.origin)
         self._enqueue(operation)
         while not operation.done.done():
             try:

@@ -14,6 +14,7 @@ from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.compaction.tokens import estimate
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.offload import offload
+from pi_daemon.session.errors import Superseded
 from pi_daemon.session.head import Head
 from pi_daemon.session.projection import project
 from pi_daemon.session.selection import Selection
@@ -30,37 +31,45 @@ class Wanting(Protocol):
 Made = TypeVar("Made", bound=Wanting)
 
 
-async def fed(made: Made, session: LiveSession) -> Made:
-    """`made`, given all that it wants. Raises StorageFailed, and what `give` raises."""
+async def fed(made: Made, session: LiveSession, instance_id: str) -> Made:
+    """`made`, of the session as it was loaded as `instance_id`, given all that it wants. Raises Superseded,
+    StorageFailed, and what `give` raises."""
     while heads := made.wanted():
-        lines = await session.lines(heads)
+        lines = await _lines(session, heads, instance_id)
         await offload(sum(map(len, lines)), lambda lines=lines: made.give(lines))  # type: ignore[misc]
     return made
 
 
+async def _lines(session: LiveSession, heads: Sequence[Head], instance_id: str) -> list[bytes]:
+    lines = await session.lines(heads)
+    if session.instance_id != instance_id:  # these heads tell where lines lay in the file as it was
+        raise Superseded("The file was rewritten or replaced meanwhile; try again.")
+    return lines
+
+
 async def plan(session: LiveSession, settings: CompactionSettings) -> Plan:
-    """What a compaction at the leaf would do. Raises NothingToCompact, StorageFailed."""
+    """What a compaction at the leaf would do. Raises NothingToCompact, Superseded, StorageFailed."""
     trail = session.trail
     known = session.meter.at(session.leaf_id)
     planner = Planner(trail.path, trail.selection(), settings, known)
-    return (await fed(planner, session)).plan
+    return (await fed(planner, session, session.instance_id)).plan
 
 
-async def files(session: LiveSession, plan: Plan) -> Files:
-    """The files that the summary would name. Raises StorageFailed."""
-    return (await fed(Listing(plan), session)).files
+async def files(session: LiveSession, plan: Plan, instance_id: str) -> Files:
+    """The files that the summary would name. Raises Superseded, StorageFailed."""
+    return (await fed(Listing(plan), session, instance_id)).files
 
 
-async def material(session: LiveSession, plan: Plan) -> Material:
-    """What the summary has to stand for. Raises StorageFailed."""
-    return (await fed(Gathering(plan), session)).material
+async def material(session: LiveSession, plan: Plan, instance_id: str) -> Material:
+    """What the summary has to stand for. Raises Superseded, StorageFailed."""
+    return (await fed(Gathering(plan), session, instance_id)).material
 
 
-async def kept_tokens(session: LiveSession, plan: Plan) -> int:
-    """An estimate of what stays of the context, without the summary. Raises StorageFailed."""
+async def kept_tokens(session: LiveSession, plan: Plan, instance_id: str) -> int:
+    """An estimate of what stays of the context, without the summary. Raises Superseded, StorageFailed."""
     sources = session.trail.selection().sources
     covered = {*plan.covered, *([plan.compaction.id] if plan.compaction is not None else ())}
     kept = Selection([source for source in sources if source.head.id not in covered], edited=True)
-    lines = await session.lines(kept.heads())
+    lines = await _lines(session, kept.heads(), instance_id)
     projection = project(kept, lines)
     return await offload(sum(map(len, lines)), lambda: sum(map(estimate, projection.messages)))

@@ -7,9 +7,11 @@ from msgspec import UNSET, Raw, convert
 from pi_daemon.compaction.plan import Plan
 from pi_daemon.compaction.settings import CompactionSettings, Numbers
 from pi_daemon.compaction.summarizers.asking import requests
+from pi_daemon.compaction.summarizing import MOST_CHARACTERS
 from pi_daemon.engine import planning
 from pi_daemon.engine.compactions import Wanted, work_for
 from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
 from pi_daemon.methods.summarizer import wire_request
@@ -34,9 +36,9 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
     async with shared.use(call, params.session_id) as session:
         await session.look()
         settings = await compactions.settings(session, numbers)
-        revision = session.revision
+        revision, instance_id = session.revision, session.instance_id
         made = await planning.plan(session, settings)
-        files = await planning.files(session, made)
+        files = await planning.files(session, made, instance_id)
         window = session.options.context_window if params.context_window is UNSET else params.context_window
         try:
             summarizer = compactions.summarizers.choose(session.options.summarizer, shared.origin(call)).name
@@ -48,7 +50,7 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
             first_kept_entry_id=made.first_kept_id,
             is_split_turn=made.is_split_turn,
             tokens_before=made.tokens_before,
-            tokens_kept=await planning.kept_tokens(session, made),
+            tokens_kept=await planning.kept_tokens(session, made, instance_id),
             context_window=window,
             reserve_tokens=settings.reserve_tokens,
             keep_recent_tokens=settings.keep_recent_tokens,
@@ -59,21 +61,23 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
             read_files=list(files.read),
             modified_files=list(files.modified),
             summarizer=summarizer,
-            requests=await _requests(session, made, settings, instructions) if params.requests else UNSET,
+            requests=await _requests(session, instance_id, made, settings, instructions) if params.requests else UNSET,
             revision=revision,
         )
 
 
 async def _requests(
-    session: LiveSession, plan: Plan, settings: CompactionSettings, instructions: str | None
+    session: LiveSession, instance_id: str, plan: Plan, settings: CompactionSettings, instructions: str | None
 ) -> list[c.SummarizeParams]:
-    material = await planning.material(session, plan)
-    return [wire_request(one) for one in requests(work_for(material, settings, instructions))]
+    work = work_for(await planning.material(session, plan, instance_id), settings, instructions)
+    return [wire_request(one) for one in await offload(OFFLOAD_BYTES, lambda: requests(work))]
 
 
 async def compact(shared: Shared, call: Call, params: c.CompactParams) -> c.CompactResult:
     if params.summary is not UNSET and not params.summary.strip():
         raise InvalidParams("An empty summary would lose all that it stands for: give its text.", path="summary")
+    if params.summary is not UNSET and len(params.summary) > MOST_CHARACTERS:
+        raise InvalidParams(f"A summary has at most {MOST_CHARACTERS:,} characters.", path="summary")
     wanted = Wanted(
         _numbers(params),
         None if params.instructions is UNSET else params.instructions,

@@ -13,7 +13,7 @@ from pi_daemon.engine.staging import Staging
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import entries as e
-from pi_daemon.session.errors import InvalidParams
+from pi_daemon.session.errors import InvalidParams, Superseded
 
 
 async def move_leaf(shared: Shared, call: Call, params: e.MoveLeafParams) -> e.MoveLeafResult:
@@ -44,7 +44,7 @@ async def move_leaf(shared: Shared, call: Call, params: e.MoveLeafParams) -> e.M
 async def _move_with_summary(shared: Shared, call: Call, params: e.MoveLeafParams, session: LiveSession) -> Outcome:
     """The leaf that is summarized is the one that is left: where it moves meanwhile, nothing is written."""
     move = _move(shared, call, params)
-    left = session.leaf_id
+    left, instance_id = session.leaf_id, session.instance_id
     target_id = move.target(Staging(session.tree, left, session.environment))
     wanted = Wanted(
         instructions=None if params.instructions is UNSET else params.instructions,
@@ -53,6 +53,9 @@ async def _move_with_summary(shared: Shared, call: Call, params: e.MoveLeafParam
     )
     origin = shared.origin(call)
     move.summary = await branch_summary(shared.hub.compactions, session, target_id, wanted, origin, call.stage)
+    await session.look(wait=True)
+    if session.instance_id != instance_id:
+        raise Superseded("The file was rewritten or replaced meanwhile; move again.")
     if move.summary is not None and move.expected_leaf_id is UNSET:
         move.expected_leaf_id = left
     return await session.perform(move)

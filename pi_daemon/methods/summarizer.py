@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from pi_daemon.compaction.prompts import Request
-from pi_daemon.compaction.summarizers.asking import asked
-from pi_daemon.compaction.summarizing import Made, Tell, Work
+from pi_daemon.compaction.summarizers.asking import asked, requests
+from pi_daemon.compaction.summarizing import MOST_CHARACTERS, Made, Tell, Work
 from pi_daemon.engine.events import Origin
+from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.connection import Connection, PeerError
@@ -44,7 +45,8 @@ class ClientSummarizer:
                     failed.append((name, str(failure)))
             raise _nobody(failed)
 
-        return await asked(work, ask)
+        wanted = await offload(OFFLOAD_BYTES, lambda: requests(work))
+        return await asked(work, wanted, ask)
 
     def _next(self, tried: set[str]) -> Connection | None:
         willing = [c for c in offering(self._shared, self._asker) if c.client.client_id not in tried]
@@ -82,6 +84,8 @@ async def _ask(connection: Connection, request: Request) -> Made:
         raise _Failed("gave no `summary`") from None
     if not result.summary.strip():
         raise _Failed("gave an empty summary")
+    if len(result.summary) > MOST_CHARACTERS:
+        raise _Failed(f"gave a summary of more than {MOST_CHARACTERS:,} characters")
     usage = result.usage if isinstance(result.usage, dict) else None
     return Made(result.summary, usage, None if result.model is UNSET else result.model)
 

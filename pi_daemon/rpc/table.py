@@ -95,7 +95,7 @@ METHODS: dict[str, Method] = {
         e.MoveLeafParams,
         e.MoveLeafResult,
         "Move the leaf: the next append goes there. No file changes without a summary or a label.",
-        (*_WRITE, "entryNotFound", "leafMoved", "busy", "summarizerFailed", "invalidSettings"),
+        (*_WRITE, "entryNotFound", "leafMoved", "superseded", "busy", "summarizerFailed", "invalidSettings"),
     ),
     "session/fork": Method(
         s.ForkParams,
@@ -117,7 +117,7 @@ METHODS: dict[str, Method] = {
         c.CompactionPlanParams,
         c.CompactionPlanResult,
         "What `session/compact` would cut, keep and say to a model; writes nothing.",
-        (*_SESSION, "nothingToCompact", "invalidSettings"),
+        (*_SESSION, "nothingToCompact", "superseded", "invalidSettings"),
     ),
     "session/compact": Method(
         c.CompactParams,

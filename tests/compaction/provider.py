@@ -15,7 +15,9 @@ WORDS = "## Goal\n- [ ] Build it\n"
 class Provider(ThreadingHTTPServer):
     """`plan` says how each request is answered, the last one for all that follow: `ok`, `slow` (the answer stops in the
     middle until `go_on`), `refusal`, `tool`, `empty`, `cut` (at the limit), `broken` (the stream ends in the middle),
-    `hang` (as `slow`, for ever), or a status such as `429`. `asked` are the requests as they came."""
+    `lost` (so does the connection), `odd` (JSON of no known shape in the middle), `junk` (no JSON), `null` (numbers
+    that are none in the usage), `hang` (as `slow`, for ever), or a status such as `429`. `asked` are the requests as
+    they came."""
 
     daemon_threads = True
 
@@ -71,14 +73,19 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
+        if how == "lost":
+            self.send_header("content-length", "1000000")
         self.end_headers()
         events = _anthropic(how, server.text) if "messages" in self.path else _openai(how, server.text)
         for number, event in enumerate(events):
             if number == 2 and how in ("slow", "hang"):
                 server.half.set()
                 self._wait(how)
-            if number == 2 and how == "broken":
+            if number == 2 and how in ("broken", "lost"):
                 return
+            if number == 2 and how in ("odd", "junk"):
+                data = "[1]" if how == "odd" else "{junk"
+                self.wfile.write(f"event: message_delta\ndata: {data}\n\n".encode())
             self.wfile.write(event.encode())
             self.wfile.flush()
 
@@ -130,6 +137,8 @@ def _openai(how: str, text: str) -> Iterator[str]:
         "total_tokens": 120,
         "prompt_tokens_details": {"cached_tokens": 40},
     }
+    if how == "null":
+        usage = dict.fromkeys(usage)
     yield _data(
         {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [], "usage": usage}
     )
@@ -141,6 +150,8 @@ def _anthropic(how: str, text: str) -> Iterator[str]:
         return f"event: {name}\n" + _data({"type": name, **members})
 
     usage = {"input_tokens": 60, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 0, "output_tokens": 1}
+    if how == "null":
+        usage = dict.fromkeys(usage)
     message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "usage": usage}
     yield event("message_start", message={**message, "stop_reason": None, "stop_sequence": None})
     if how == "tool":
@@ -154,7 +165,11 @@ def _anthropic(how: str, text: str) -> Iterator[str]:
             yield event("content_block_delta", index=0, delta={"type": "text_delta", "text": part})
     yield event("content_block_stop", index=0)
     stop = {"tool": "tool_use", "cut": "max_tokens", "refusal": "refusal"}.get(how, "end_turn")
-    yield event("message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage={"output_tokens": 20})
+    yield event(
+        "message_delta",
+        delta={"stop_reason": stop, "stop_sequence": None},
+        usage={"output_tokens": None if how == "null" else 20},
+    )
     yield event("message_stop")
 
 

@@ -105,6 +105,9 @@ def test_what_does_not_pass_is_a_failure_that_says_what_to_do(served: Provider, 
         ("tool", "tool"),
         ("refusal", "refusal"),
         ("broken", ""),
+        ("lost", ""),
+        ("odd", "can't be read"),
+        ("junk", "can't be read"),
     ],
 )
 def test_what_is_no_whole_answer_in_words_is_a_failure(served: Provider, kind: str, how: str, words: str) -> None:
@@ -112,6 +115,19 @@ def test_what_is_no_whole_answer_in_words_is_a_failure(served: Provider, kind: s
     with pytest.raises(SummarizerFailed) as refusal:
         run(summarizer(served, kind), work())
     assert words in refusal.value.message
+
+
+@KINDS
+def test_a_usage_without_numbers_costs_no_summary(served: Provider, kind: str) -> None:
+    served.plan = ["null"]
+    made = run(summarizer(served, kind), work())
+    assert made.text == WORDS
+    assert made.usage is not None and made.usage["totalTokens"] == 0
+
+
+@KINDS
+def test_an_earlier_summary_may_hold_what_utf_8_cannot(served: Provider, kind: str) -> None:
+    assert run(summarizer(served, kind), work(previous="## Goal\n- \ud800 it")).text == WORDS
 
 
 @KINDS
@@ -169,6 +185,14 @@ def test_a_server_of_ones_own_needs_no_key(served: Provider) -> None:
     assert made.ready
     assert run(made, work()).text == WORDS
     assert served.asked[0]["model"] == "local-model"
+
+
+@KINDS
+@pytest.mark.parametrize("url", ["http://[::1", "http://\0/", "nonsense"])
+def test_an_address_that_is_none(kind: str, url: str) -> None:
+    made = ModelSummarizer(model_name(f"{kind}/m", url), lambda name: "k", retries=0)
+    with pytest.raises(SummarizerFailed):
+        run(made, work())
 
 
 @pytest.mark.parametrize("name", ["", "gpt", "openai/", "google/gemini"])

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from pi_daemon.compaction.summarizing import MOST_CHARACTERS
+from pi_daemon.engine import landing, planning
+from pi_daemon.engine.live import LiveSession
 from pi_daemon.rpc.limits import Limits
 from tests.methods.conftest import Client, Refused, Scene, assistant, user
 
@@ -305,6 +308,185 @@ def test_a_call_that_was_given_up_on_holds_nothing_up(scene: Scene) -> None:
             session_id, _ = await talked(client)
             await client.call("session/append", sessionId=session_id, entries=[calling("t1"), user("Go on")])
             assert await client.call("session/compact", sessionId=session_id)
+
+    asyncio.run(main())
+
+
+def test_a_file_that_was_replaced_meanwhile_supersedes_it(scene: Scene) -> None:
+    """The ids may be there again, but what was to be kept isn't."""
+
+    async def main() -> None:
+        async with scene.running():
+            client, model = await scene.client(), await scene.client("model", summarizer=True)
+            session_id, _ = await talked(client)
+            kept = (await client.call("session/compactionPlan", sessionId=session_id))["firstKeptEntryId"]
+            asked = client.ask("session/compact", {"sessionId": session_id})
+            request = await model.asked("summarizer/summarize")
+            path = scene.files()[0]
+            entries = lines(scene)
+            gone = next(entry for entry in entries if entry["id"] == kept)
+            left = [entry for entry in entries if entry is not gone]
+            for entry in left:
+                if entry.get("parentId") == kept:
+                    entry["parentId"] = gone["parentId"]
+            staged = path.with_suffix(".staged")
+            staged.write_text("".join(json.dumps(entry) + "\n" for entry in left))
+            staged.replace(path)
+            model.answer(request, result={"summary": SUMMARY})
+            assert (await asked)["error"]["data"]["reason"] == "superseded"
+            assert lines(scene) == left
+
+    asyncio.run(main())
+
+
+def test_an_edit_of_the_summary_that_is_updated_supersedes_it(scene: Scene) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client, model = await scene.client(), await scene.client("model", summarizer=True)
+            session_id, _ = await talked(client)
+            first = await client.call("session/compact", sessionId=session_id, summary="## Goal\n- The old one")
+            for number in range(4):
+                entries = [user(f"Request {number}: {LONG}"), assistant(tokens=600 * (number + 1))]
+                await client.call("session/append", sessionId=session_id, entries=entries)
+            asked = client.ask("session/compact", {"sessionId": session_id})
+            request = await model.asked("summarizer/summarize")
+            assert "The old one" in request["params"]["previousSummary"]
+            edit = {"type": "context_edit", "id": "e0e0e0e0", "parentId": lines(scene)[-1]["id"], "replacement": None}
+            with scene.files()[0].open("a") as file:  # only others do that
+                file.write(json.dumps({**edit, "targetId": first["entryId"], "timestamp": "2026-01-01"}) + "\n")
+            model.answer(request, result={"summary": SUMMARY})
+            assert (await asked)["error"]["data"]["reason"] == "superseded"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("when", ["plan", "material"])
+def test_a_file_that_is_replaced_while_it_is_read_supersedes_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Where lines lay before, there are others."""
+    read = getattr(planning, when)
+
+    async def replaced(session: LiveSession, *rest: Any) -> Any:
+        path = scene.files()[0]
+        staged = path.with_suffix(".staged")
+        staged.write_text("".join(json.dumps({**entry, "more": "x"}) + "\n" for entry in lines(scene)))
+        staged.replace(path)
+        await session.look()
+        return await read(session, *rest)
+
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            session_id, _ = await talked(client)
+            monkeypatch.setattr(planning, when, replaced)
+            answer = await client.ask("session/compact", {"sessionId": session_id})
+            assert answer["error"]["data"]["reason"] == "superseded"
+
+    asyncio.run(main())
+
+
+def test_a_summary_that_nobody_could_read_is_none(scene: Scene) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client, model = await scene.client(), await scene.client("model", summarizer=True)
+            session_id, _ = await talked(client)
+            huge = "x" * (MOST_CHARACTERS + 1)
+            asked = client.ask("session/compact", {"sessionId": session_id})
+            model.answer(await model.asked("summarizer/summarize"), result={"summary": huge})
+            assert (await asked)["error"]["data"]["reason"] == "summarizerFailed"
+            with pytest.raises(Refused) as refused:
+                await client.call("session/compact", sessionId=session_id, summary=huge)
+            assert refused.value.data["path"] == "summary"
+
+    asyncio.run(main())
+
+
+def test_a_branch_of_a_file_that_was_replaced_meanwhile_is_not_told_of(scene: Scene) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client, model = await scene.client(), await scene.client("model", summarizer=True)
+            session_id, ids = await talked(client)
+            asked = client.ask("session/moveLeaf", {"sessionId": session_id, "entryId": ids[0], "summarize": True})
+            request = await model.asked("summarizer/summarize")
+            path = scene.files()[0]
+            staged = path.with_suffix(".staged")
+            staged.write_text(path.read_text().replace("Done 5", "Lost 5"))
+            staged.replace(path)
+            model.answer(request, result={"summary": SUMMARY})
+            assert (await asked)["error"]["data"]["reason"] == "superseded"
+            assert lines(scene)[-1]["id"] == ids[-1]
+
+    asyncio.run(main())
+
+
+def test_a_summary_of_file_lists_alone_is_none(scene: Scene) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            session_id, _ = await talked(client)
+            before = scene.files()[0].read_bytes()
+            empty = {"sessionId": session_id, "summary": "<read-files>\na\n</read-files>", "retention": "report"}
+            with pytest.raises(Refused) as refused:
+                await client.call("session/compact", **empty)
+            assert refused.value.reason == "summarizerFailed"
+            assert scene.files()[0].read_bytes() == before
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stored"),
+    [
+        ({"a": 1}, {"a": {"b": 1}}, {"a": 1}),
+        ({"a": {"b": 1}}, {"a": 1}, {"a": {"b": 1}}),
+        ({"a": 1e308}, {"a": 1e308, "b": 2}, {"a": 0, "b": 2}),
+        ({"a": "x"}, {"a": 1}, {"a": 1}),
+        ([1], {"a": -1}, {"a": -1}),
+    ],
+)
+def test_whatever_clients_say_that_it_cost(scene: Scene, first: Any, second: Any, stored: Any) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client, model = await scene.client(), await scene.client("model", summarizer=True)
+            session_id, _ = await talked(client, 2)
+            entries = [user(LONG), *[assistant(LONG) for _ in range(5)]]
+            await client.call("session/append", sessionId=session_id, entries=entries)
+            asked = client.ask("session/compact", {"sessionId": session_id})
+            for usage in (first, second):
+                request = await model.asked("summarizer/summarize")
+                model.answer(request, result={"summary": SUMMARY, "usage": usage})
+            assert "result" in await asked
+            assert lines(scene)[-1]["usage"] == stored
+
+    asyncio.run(main())
+
+
+def test_who_may_not_write_is_told_before_a_summary_is_made(scene: Scene) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            session_id, _ = await talked(client)
+            reader = await scene.client("reader", summarizer=True)
+            await reader.call("session/open", path=str(scene.files()[0]), readOnly=True)
+            with pytest.raises(Refused) as refused:
+                await reader.call("session/compact", sessionId=session_id)
+            assert refused.value.reason == "readOnly"
+            assert "summarizer/summarize" not in reader.told_methods()
+
+    asyncio.run(main())
+
+
+def test_a_call_without_a_result_is_given_up_on_though_nothing_comes(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            session_id, _ = await talked(client)
+            await client.call("session/append", sessionId=session_id, entries=[calling("t1")])
+            monkeypatch.setattr(landing, "GIVEN_UP_MS", 20)
+            assert "entryId" in await client.call("session/compact", sessionId=session_id)
 
     asyncio.run(main())
 

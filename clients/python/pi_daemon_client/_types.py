@@ -409,7 +409,7 @@ class CompactParams(TypedDict):
     `keepRecentTokens`: about how many tokens of the newest messages stay as they are.
     `contextWindow`: the model's context window in tokens; absent: as the session is set to.
     `instructions`: what the summary is to look after.
-    `summary`: the summary itself, made by the client: no summarizer is asked.
+    `summary`: the summary itself, made by the client: no summarizer is asked. At most 1,000,000 characters.
     `summarizer`: `client`, `model` or `extractive`; absent: as the session is set to, else the first that is
     there.
     `retention`: what to do where the summary lacks facts: `report` them, `amend` the summary with them, or

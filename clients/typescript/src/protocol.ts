@@ -354,7 +354,7 @@ export interface CompactParams {
   contextWindow?: number;
   /** what the summary is to look after. */
   instructions?: string;
-  /** the summary itself, made by the client: no summarizer is asked. */
+  /** the summary itself, made by the client: no summarizer is asked. At most 1,000,000 characters. */
   summary?: string;
   /** `client`, `model` or `extractive`; absent: as the session is set to, else the first that is there. */
   summarizer?: string;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
 from pi_daemon.compaction.form import join_split, parse, render
@@ -13,6 +13,9 @@ from pi_daemon.session.errors import SummarizerFailed
 
 SPLIT_SHARE = 0.5
 """Of what a summary may have, the part for the beginning of a split turn; the history has the rest."""
+
+LARGEST = 2**53
+"""Of a number of tokens, or of what they cost."""
 
 Ask: TypeAlias = Callable[[Request], Awaitable[Made]]
 
@@ -32,14 +35,15 @@ def requests(work: Work) -> list[Request]:
     return found
 
 
-async def asked(work: Work, ask: Ask) -> Made:
-    """Raises SummarizerFailed where an answer is empty, and what `ask` raises."""
+async def asked(work: Work, wanted: Iterable[Request], ask: Ask) -> Made:
+    """`wanted` are the requests for `work`: making them writes all of the conversation anew, for which a caller has a
+    thread. Raises SummarizerFailed where an answer is empty, and what `ask` raises."""
     answers = {}
-    for wanted in requests(work):
-        made = await ask(wanted)
+    for one in wanted:
+        made = await ask(one)
         if not made.text.strip():
             raise SummarizerFailed("The summarizer's answer is empty: nothing was written; try again.")
-        answers[wanted.kind] = made
+        answers[one.kind] = made
     text = next((made.text for kind, made in answers.items() if kind != "split"), "")
     if not text and work.material.previous is not None:
         text = render(parse(work.material.previous).folded())
@@ -51,12 +55,16 @@ async def asked(work: Work, ask: Ask) -> Made:
 
 
 def added(usages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sums of the numbers, member by member."""
+    """Sums of the numbers, member by member. What is a number here and an object there, or whose sum is too large for
+    JSON, is left as it came first: a client may say anything."""
     total: dict[str, Any] = {}
     for usage in usages:
         for name, value in usage.items():
+            before = total.get(name)
             if isinstance(value, dict):
-                total[name] = added([total.get(name, {}), value])
-            elif isinstance(value, int | float) and not isinstance(value, bool):
-                total[name] = total.get(name, 0) + value
+                if before is None or isinstance(before, dict):
+                    total[name] = added([before or {}, value])
+            elif isinstance(value, int | float) and not isinstance(value, bool) and not isinstance(before, dict):
+                made = (before or 0) + value
+                total[name] = made if abs(made) < LARGEST else before or 0
     return total

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from functools import partial
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from pi_daemon.compaction.prompts import Request
-from pi_daemon.compaction.summarizers.asking import asked
-from pi_daemon.compaction.summarizing import Made, Tell, Work
-from pi_daemon.session.errors import InvalidParams, SummarizerFailed
+from pi_daemon.compaction.summarizers.asking import LARGEST, asked, requests
+from pi_daemon.compaction.summarizing import MOST_CHARACTERS, Made, Tell, Work
+from pi_daemon.session.errors import InvalidParams, PiDaemonError, SummarizerFailed
 
 RETRIES = 4
 """With the libraries' waits of 0.5 s, doubled each time, a provider has some 8 s to recover, or as long as it asks."""
@@ -74,27 +76,35 @@ class ModelSummarizer:
             raise SummarizerFailed(f"{variable} isn't set in the daemon's environment: set it and start it anew.")
         library = await _library(self.model.provider)
         maker = library.AsyncAnthropic if self.model.provider == "anthropic" else library.AsyncOpenAI
-        client = maker(
-            api_key=key or "none", base_url=self.model.url, max_retries=self._retries, timeout=SILENCE_SECONDS
-        )
         stream = _anthropic if self.model.provider == "anthropic" else _openai
 
-        async def ask(request: Request) -> Made:
+        async def ask(client: Any, request: Request) -> Made:
             answer = _Answer()
-            async for piece in stream(client, self.model, request, answer):
-                answer.text += piece
-                if len(answer.text) // TOLD_CHARACTERS != (len(answer.text) - len(piece)) // TOLD_CHARACTERS:
-                    tell(f"{self.model.model} has written {len(answer.text):,} characters")
+            async with aclosing(stream(client, self.model, request, answer)) as pieces:
+                async for piece in pieces:
+                    answer.text += piece
+                    if len(answer.text) > MOST_CHARACTERS:
+                        raise SummarizerFailed("The model writes without an end: nothing was written.")
+                    if len(answer.text) // TOLD_CHARACTERS != (len(answer.text) - len(piece)) // TOLD_CHARACTERS:
+                        tell(f"{self.model.model} has written {len(answer.text):,} characters")
             return Made(answer.checked(), answer.usage, self.model.model)
 
-        async with client:
-            try:
-                return await asked(work, ask)
-            except library.APIStatusError as error:
-                raise _refused(error.status_code, self.model, variable) from None
-            except library.APIError as error:
-                words = f"{self.model.model} can't be asked ({type(error).__name__}): nothing was written; try again."
-                raise SummarizerFailed(words, model=self.model.model) from None
+        options = {"api_key": key or "none", "max_retries": self._retries, "timeout": SILENCE_SECONDS}
+        try:
+            async with maker(base_url=self.model.url, **options) as client:
+                return await asked(work, await asyncio.to_thread(requests, work), partial(ask, client))
+        except library.APIStatusError as error:
+            raise _refused(error.status_code, self.model, variable) from None
+        except library.APIError as error:
+            words = f"{self.model.model} can't be asked ({type(error).__name__}): nothing was written; try again."
+            raise SummarizerFailed(words, model=self.model.model) from None
+        except PiDaemonError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            # The libraries build what they are sent unchecked, and let through what ends a stream: a server that
+            # breaks off or speaks another format makes them, or us, stumble anywhere.
+            words = f"What {self.model.model} sent can't be read ({type(error).__name__}): nothing was written."
+            raise SummarizerFailed(words, model=self.model.model) from None
 
 
 async def _library(name: str) -> Any:
@@ -136,60 +146,74 @@ _FLAWS = {
 }
 
 
-async def _openai(client: Any, name: ModelName, request: Request, answer: _Answer) -> AsyncIterator[str]:
+async def _openai(client: Any, name: ModelName, request: Request, answer: _Answer) -> AsyncGenerator[str, None]:
     # Servers of one's own know the old name of the limit, OpenAI's newer models want the new one.
     limit = "max_completion_tokens" if name.url is None else "max_tokens"
-    stream = await client.chat.completions.create(
+    made = await client.chat.completions.create(
         model=name.model,
         messages=[
             {"role": "system", "content": request.system_prompt},
-            {"role": "user", "content": request.text},
+            {"role": "user", "content": _sendable(request.text)},
         ],
         stream=True,
         stream_options={"include_usage": True},
         **{limit: request.max_tokens},
     )
-    async for chunk in stream:
-        if chunk.usage is not None:
-            cached = getattr(chunk.usage.prompt_tokens_details, "cached_tokens", None) or 0
-            answer.usage = _usage(chunk.usage.prompt_tokens - cached, chunk.usage.completion_tokens, cached, 0)
-        for choice in chunk.choices:
-            if getattr(choice.delta, "refusal", None):
-                answer.ended = "refusal"
-            elif answer.ended is None and choice.finish_reason is not None:
-                answer.ended = choice.finish_reason
-            if choice.delta.content:
-                yield choice.delta.content
+    async with made as stream:
+        async for chunk in stream:
+            if chunk.usage is not None:
+                cached = _count(getattr(getattr(chunk.usage, "prompt_tokens_details", None), "cached_tokens", 0))
+                given = max(_count(getattr(chunk.usage, "prompt_tokens", 0)) - cached, 0)
+                answer.usage = _usage(given, getattr(chunk.usage, "completion_tokens", 0), cached, 0)
+            for choice in chunk.choices:
+                if getattr(choice.delta, "refusal", None):
+                    answer.ended = "refusal"
+                elif answer.ended is None and choice.finish_reason is not None:
+                    answer.ended = choice.finish_reason
+                if choice.delta.content:
+                    yield choice.delta.content
 
 
-async def _anthropic(client: Any, name: ModelName, request: Request, answer: _Answer) -> AsyncIterator[str]:
-    stream = await client.messages.create(
+async def _anthropic(client: Any, name: ModelName, request: Request, answer: _Answer) -> AsyncGenerator[str, None]:
+    made = await client.messages.create(
         model=name.model,
         system=request.system_prompt,
-        messages=[{"role": "user", "content": request.text}],
+        messages=[{"role": "user", "content": _sendable(request.text)}],
         max_tokens=request.max_tokens,
         stream=True,
     )
-    given: dict[str, int] = {}
-    async for event in stream:
-        if event.type == "message_start":
-            given = event.message.usage.model_dump()
-        elif event.type == "content_block_delta" and event.delta.type == "text_delta":
-            yield event.delta.text
-        elif event.type == "message_delta":
-            answer.ended = event.delta.stop_reason
-            given = given | {key: value for key, value in event.usage.model_dump().items() if value is not None}
-            answer.usage = _usage(
-                given.get("input_tokens") or 0,
-                given.get("output_tokens") or 0,
-                given.get("cache_read_input_tokens") or 0,
-                given.get("cache_creation_input_tokens") or 0,
-            )
+    given: dict[str, Any] = {}
+    async with made as stream:
+        async for event in stream:
+            if event.type == "message_start":
+                given = event.message.usage.model_dump()
+            elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+                yield event.delta.text
+            elif event.type == "message_delta":
+                answer.ended = event.delta.stop_reason
+                given = given | {key: value for key, value in event.usage.model_dump().items() if value is not None}
+                answer.usage = _usage(
+                    given.get("input_tokens"),
+                    given.get("output_tokens"),
+                    given.get("cache_read_input_tokens"),
+                    given.get("cache_creation_input_tokens"),
+                )
 
 
-def _usage(given: int, written: int, cache_read: int, cache_write: int) -> dict[str, Any]:
+def _sendable(text: str) -> str:
+    """Without lone surrogates, which a session may hold and UTF-8 can't."""
+    return text.encode(errors="replace").decode()
+
+
+def _count(value: object) -> int:
+    """What a server gives as a number of tokens; what is none counts as 0."""
+    return value if isinstance(value, int) and 0 <= value < LARGEST else 0
+
+
+def _usage(given: object, written: object, cache_read: object, cache_write: object) -> dict[str, Any]:
     """As entries of pi have it. What it costs nobody tells us; pi's sums need the members."""
-    parts = {"input": given, "output": written, "cacheRead": cache_read, "cacheWrite": cache_write}
+    found = {"input": given, "output": written, "cacheRead": cache_read, "cacheWrite": cache_write}
+    parts = {name: _count(value) for name, value in found.items()}
     return {**parts, "totalTokens": sum(parts.values()), "cost": {**dict.fromkeys(parts, 0), "total": 0}}
 
 

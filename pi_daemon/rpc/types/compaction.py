@@ -114,7 +114,7 @@ class CompactParams(Wire, kw_only=True):
     `keep_recent_tokens`: about how many tokens of the newest messages stay as they are.
     `context_window`: the model's context window in tokens; absent: as the session is set to.
     `instructions`: what the summary is to look after.
-    `summary`: the summary itself, made by the client: no summarizer is asked.
+    `summary`: the summary itself, made by the client: no summarizer is asked. At most 1,000,000 characters.
     `summarizer`: `client`, `model` or `extractive`; absent: as the session is set to, else the first that is there.
     `retention`: what to do where the summary lacks facts: `report` them, `amend` the summary with them, or `refuse` it.
     `work_done_token`: where to report progress.
