@@ -88,7 +88,7 @@ def parse_settings(raw: bytes, file: str) -> PiSettings:
     """Raises InvalidSettings, which names `file` and the key."""
     try:
         whole = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise InvalidSettings(f"{file} is not valid JSON: mend it.", file=file, key="") from None
     whole = _object(whole, file, "")
     compaction = _object(whole.get("compaction"), file, "compaction")

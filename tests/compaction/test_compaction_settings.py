@@ -92,7 +92,7 @@ def test_what_makes_no_sense_is_named(value: Any, key: str) -> None:
     assert key in refused.value.message and "/s.json" in refused.value.message
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"{'a': 1}"])
+@pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"{'a': 1}", b"[" * 200_000], ids=range(5))
 def test_what_is_no_json(raw: bytes) -> None:
     with pytest.raises(InvalidSettings, match="not valid JSON"):
         parse_settings(raw, "/s.json")
