@@ -249,10 +249,12 @@ class _Reader:
         self._item, self._indent, self._blank = [], 0, False
         name = self._name
         if name in ("done", "in_progress", "blocked", "next_steps"):
-            while box := _BOX.match(item):
+            start = 0
+            while box := _BOX.match(item, start):
                 ticked = bool((box[1] or box[2] or "").strip())
                 name = "done" if ticked else name if name in ("next_steps", "blocked") else "in_progress"
-                item = item[box.end() :].strip()
+                start = box.end()
+            item = item[start:].strip()
         if not item or item.casefold().strip("*_() .（）") in NOTHING:
             return
         (self._other if name is None else self._summary.items(name)).append(item)

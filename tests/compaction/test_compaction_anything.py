@@ -144,6 +144,7 @@ def test_updating_again_and_again_with_the_same_does_not_grow(material) -> None:
         "[a (\n" * 15_000,
         "- [" * 20_000,
         "- [ ] do\n" * 20_000,
+        "## Done\n- " + "[ ] " * 400_000,
         "\n".join(f"- [ ] item {number} of the plan is done" for number in range(5_000)),
         "```\n" * 20_000,
         "must " * 12_000,
