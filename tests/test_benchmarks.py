@@ -28,6 +28,8 @@ def test_every_benchmark_gives_its_rows(tmp_path: Path) -> None:
         "session/explain",
         "session/entries",
         "compaction plan",
+        "append during a compaction",
+        "session/compact",
         "a large message in",
         "session/list",
         "notification after an append",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import resource
+import sys
 
 KEPT_BYTES = 32 * 1024 * 1024
 """Freed memory that the process keeps for the next large reply. glibc gives blocks above 128 KB back at once and gets
@@ -13,6 +14,10 @@ them anew, page by page: for a context of 6 MB that is a quarter of the work."""
 
 DESCRIPTORS = 8192
 """Wanted where the soft limit is lower: 1,024 is a usual one, and every session and every client takes one."""
+
+SWITCH_SECONDS = 0.0001
+"""After so long a thread that computes lets the loop go on: about the time of an append. By default it is 5 ms, and an
+append waits for that at each of its system calls while a summary is made or questioned."""
 
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
@@ -23,6 +28,7 @@ def settle() -> None:
     """To be called once everything is imported."""
     gc.collect()
     gc.freeze()
+    sys.setswitchinterval(SWITCH_SECONDS)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < DESCRIPTORS:
         wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)

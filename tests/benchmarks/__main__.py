@@ -15,6 +15,7 @@ import msgspec
 
 from tests.benchmarks import (
     appending,
+    compacting,
     connecting,
     explaining,
     intake,
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "explain": explaining.explain,
     "entries": reading.entries,
     "plan": planning.run,
+    "compact": compacting.run,
     "message": intake.run,
     "list": listing.run,
     "notify": notifying.run,
