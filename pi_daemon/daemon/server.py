@@ -29,6 +29,7 @@ from pi_daemon.daemon.resources import settle
 from pi_daemon.daemon.takeover import replace_older
 from pi_daemon.daemon.token import token
 from pi_daemon.daemon.version import version
+from pi_daemon.documents.service import Documents
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.options import SessionOptions
@@ -36,6 +37,7 @@ from pi_daemon.engine.summaries import EMBEDDED, Summarizers
 from pi_daemon.methods.service import DaemonService
 from pi_daemon.methods.shared import Shared
 from pi_daemon.methods.summarizer import offer
+from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.connection import Channel, Connection
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.session.errors import PiDaemonError
@@ -126,7 +128,7 @@ class Daemon:
         )
         self.shared.ask_owner = _ask_owner
         self.hub.compactions.summarizers = self._summarizers()
-        self.service = DaemonService(self.shared)
+        self.service = DaemonService(self.shared, Documents(self.hub, self._perform))
         self.servers: list[Server | StdioServer] = []
         self.following = Following(self.hub, layout)
         if config.idle > 0:
@@ -143,6 +145,10 @@ class Daemon:
                 **EMBEDDED,
             }
         )
+
+    async def _perform(self, call: Call, method: str, params: Any) -> Any:
+        """What a command of an editor stands for."""
+        return await self.service.handlers[method](call, params)
 
     def connect(self, channel: Channel, wanted: str | None) -> Connection:
         return Connection(channel, self.service, self.config.limits, wanted)

@@ -73,6 +73,8 @@ class Hub:
         self.compactions = Compactions(settings or NoSettings())
         self.opened: Callable[[Iterable[str]], None] = lambda locations: None
         """Called with the locations of all loaded sessions whenever one more is loaded, or one less."""
+        self.noticed: Callable[[Iterable[str]], None] = lambda paths: None
+        """Called with the files that somebody has done something to, loaded or not."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: dict[str, LiveSession] = {}
         self._idle: OrderedDict[str, LiveSession] = OrderedDict()
@@ -121,6 +123,22 @@ class Hub:
         try:
             if client_id is not None:
                 session.admit(client_id)
+            yield session
+        finally:
+            session.users -= 1
+            await self._settle(session)
+
+    @contextlib.asynccontextmanager
+    async def use_file(self, ref: SessionRef) -> AsyncIterator[LiveSession]:
+        """The same for the session in that file, whoever else has its id. What others wrote is looked for.
+
+        Raises as Repository.open does, and Overloaded."""
+        session = self._open.get(ref.location)
+        if session is None or session.gone:
+            session = await self.open(ref)
+        session.users += 1
+        try:
+            await session.look()
             yield session
         finally:
             session.users -= 1
@@ -244,8 +262,9 @@ class Hub:
     def subscribe(
         self, session: LiveSession, client_id: str, deliver: Subscriber, *, read_only: bool | None = None
     ) -> None:
-        """Changes from the next one on go to `deliver`, which must not block or raise. `read_only`: whether writes
-        of this client are to be refused; None leaves that as it is."""
+        """Changes from the next one on go to `deliver`, which must not block or raise. `client_id` may go on after a
+        `/`, where a client listens twice. `read_only`: whether writes of this client are to be refused; None leaves
+        that as it is."""
         session.subscribers[client_id] = deliver
         if read_only is not None:
             (session.readers.add if read_only else session.readers.discard)(client_id)
@@ -281,10 +300,12 @@ class Hub:
 
     def files_changed(self, paths: Iterable[str]) -> None:
         """Somebody has done something to these files; sessions that are loaded look at theirs."""
+        paths = list(paths)
         for path in paths:
             session = self._open.get(path)
             if session is not None:
                 self._spawn(self._follow(session))
+        self.noticed(paths)
 
     async def look_for_unseen(self) -> None:
         """Sessions look whether what they wrote is in their files, those closed a while ago too, and whether a file is
@@ -336,7 +357,8 @@ class Hub:
     async def _delete(self, session: LiveSession, client_id: str, origin: Origin) -> str | None:
         ref = session.log.ref
         async with self._lock(ref.location):
-            if session.subscribers.keys() - {client_id} or session.users > 1:
+            others = {name.partition("/")[0] for name in session.subscribers} - {client_id}
+            if others or session.users > 1:
                 raise Busy("Another client has this session open; have it closed there first.")
             self._forget(session)  # nobody comes to it any more
             try:

@@ -483,6 +483,10 @@ class LiveSession:
             return SessionNotFound("The session's file was deleted, moved or renamed: look for it, or close it.")
         return error
 
+    async def raw(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of the file at each (offset, length). Raises StorageFailed."""
+        return await self.log.raw(spans) if spans else []
+
     async def settled(self) -> None:
         """Until what is queued is done."""
         while self._writer is not None:

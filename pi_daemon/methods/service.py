@@ -6,7 +6,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
+
+from msgspec import Raw, UnsetType
 
 from pi_daemon.compaction.retention import POLICIES
 from pi_daemon.methods import (
@@ -84,40 +86,64 @@ FEATURES: dict[str, dict[str, Any]] = {
 """What a client may count on; a feature that is absent isn't there."""
 
 
+class Documents(Protocol):
+    """What makes documents of sessions, beside the methods. `left` comes when the last request has ended."""
+
+    @property
+    def handlers(self) -> Mapping[str, Callable[[Call, Any], Awaitable[Any]]]: ...
+
+    def capabilities(
+        self, connection: Connection, params: life.InitializeParams, experimental: life.Experimental
+    ) -> life.ServerCapabilities: ...
+
+    def notified(self, connection: Connection, method: str, params: Raw | UnsetType) -> None: ...
+
+    async def left(self, connection: Connection) -> None: ...
+
+
 class DaemonService:
     """Implements the service that `rpc.connection` asks of us."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, documents: Documents | None = None) -> None:
         self.shared = shared
+        self._documents = documents
         self.handlers: Mapping[str, Callable[[Call, Any], Awaitable[Any]]] = {
             name: partial(handler, shared) for name, handler in HANDLERS.items()
         }
+        if documents is not None:
+            self.handlers = {**self.handlers, **documents.handlers}
         self._leaving: set[asyncio.Task[None]] = set()
         self._refusing = False
 
     def refuse(self) -> None:
         """Begin nothing new: the daemon is going away."""
         self._refusing = True
-        self.handlers = dict.fromkeys(HANDLERS, _refuse)
+        self.handlers = dict.fromkeys(self.handlers, _refuse)
 
     def initialize(self, connection: Connection, params: life.InitializeParams) -> life.InitializeResult:
         if self._refusing:
             raise _going_away()
+        experimental = life.Experimental(
+            pi_daemon=life.PiDaemonCapabilities(
+                protocol_version=life.PROTOCOL_VERSION,
+                daemon_id=self.shared.daemon_id,
+                client_id=connection.client.client_id,
+                features=FEATURES,
+                limits=connection.limits.report(),
+                sessions_dir=self.shared.sessions_dir,
+            )
+        )
+        capabilities = life.ServerCapabilities(experimental=experimental)
+        if self._documents is not None:
+            capabilities = self._documents.capabilities(connection, params, experimental)
         return life.InitializeResult(
-            capabilities=life.ServerCapabilities(
-                experimental=life.Experimental(
-                    pi_daemon=life.PiDaemonCapabilities(
-                        protocol_version=life.PROTOCOL_VERSION,
-                        daemon_id=self.shared.daemon_id,
-                        client_id=connection.client.client_id,
-                        features=FEATURES,
-                        limits=connection.limits.report(),
-                        sessions_dir=self.shared.sessions_dir,
-                    )
-                )
-            ),
+            capabilities=capabilities,
             server_info=life.ServerInfo(name="pi-daemon", version=self.shared.version),
         )
+
+    def notified(self, connection: Connection, method: str, params: Raw | UnsetType) -> None:
+        if self._documents is not None and not self._refusing:
+            self._documents.notified(connection, method, params)
 
     def connected(self, connection: Connection) -> None:
         client = connection.client
@@ -141,6 +167,8 @@ class DaemonService:
         hub, client_id = self.shared.hub, connection.client.client_id
         await hub.leave(client_id)
         await connection.settled()
+        if self._documents is not None:
+            await self._documents.left(connection)
         await hub.leave(client_id)
 
     async def settled(self) -> None:

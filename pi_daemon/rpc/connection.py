@@ -22,6 +22,7 @@ from pi_daemon.rpc import codec, table
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.errors import Refused, error_object, from_refusal
 from pi_daemon.rpc.limits import Limits
+from pi_daemon.rpc.lsp import DOCUMENT_METHODS
 from pi_daemon.rpc.outbox import Outbox
 from pi_daemon.rpc.service import Channel, Client, Handler, PeerError, Service
 from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, InitializeParams, PiDaemonInitialize
@@ -34,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 CHECKED_AT_ONCE_BYTES = 256 * 1024
 """Beyond it a message is checked in a thread, so that others go on meanwhile: 64 MB of it can take seconds."""
+
+METHODS = {**table.METHODS, **DOCUMENT_METHODS}
 
 _CHECKERS = ThreadPoolExecutor(2, thread_name_prefix="check")
 """Of their own, so that nobody's large messages keep threads from files."""
@@ -51,7 +54,7 @@ class Connection:
         service: Service,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
         token: str | None = None,
-        methods: Mapping[str, table.Method] = table.METHODS,
+        methods: Mapping[str, table.Method] = METHODS,
     ) -> None:
         self.limits = limits
         self.client = Client(secrets.token_hex(8), "")
@@ -323,6 +326,8 @@ class Connection:
             self.close()
         elif method == "$/cancelRequest" and not isinstance(raw, UnsetType):
             self._cancel(raw)
+        elif self._connected and not method.startswith("$/"):
+            self._service.notified(self, method, raw)
 
     def _cancel(self, raw: Raw) -> None:
         """Whatever is wrong with a notification, there is nobody to tell."""

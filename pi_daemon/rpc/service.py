@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct, UnsetType
 
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.outbox import Sink
@@ -51,6 +51,9 @@ class Service(Protocol):
 
     def disconnected(self, connection: Connection) -> None:
         """Once for each connection that was told `connected`."""
+
+    def notified(self, connection: Connection, method: str, params: Raw | UnsetType) -> None:
+        """The client has told something that isn't the connection's own affair. Must not raise."""
 
     def resync(self, session_id: str) -> bytes | None:
         """The encoded `session/resync` of a session, None where it isn't open any more."""

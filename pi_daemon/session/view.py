@@ -153,7 +153,9 @@ def _about_message(message: Json) -> str:
             if text.strip():
                 return text
             blocks = content if isinstance(content, list) else []
-            calls = [_call(block) for block in blocks if isinstance(block, dict) and block.get("type") == "toolCall"]
+            calls = [
+                call_text(block) for block in blocks if isinstance(block, dict) and block.get("type") == "toolCall"
+            ]
             stopped = f"({message['stopReason']})" if message.get("stopReason") in ("aborted", "error") else ""
             return ", ".join(calls) or _string(message, "errorMessage") or stopped
         case "toolResult":
@@ -169,7 +171,8 @@ def _about_message(message: Json) -> str:
             return text or _images(content)
 
 
-def _call(block: Json) -> str:
+def call_text(block: Json) -> str:
+    """A tool call in a few words: its name, and what it is about."""
     arguments = block.get("arguments")
     values = [_string(arguments, name) for name in TELLING] if isinstance(arguments, dict) else []
     return f"{_string(block, 'name')} {_one_line(next(filter(None, values), ''), _MAX_ARGUMENT)}".rstrip()

@@ -172,6 +172,9 @@ class FileLog:
         if tail.open and not tail.fragment:
             yield b"\n"
 
+    async def raw(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        return await in_thread(self._raw, spans)
+
     async def close(self) -> None:
         await in_thread(self._close)
 
@@ -432,6 +435,17 @@ class FileLog:
                 raise refusal(error, f"read {self._path.name}") from error
             file.check()
             return data
+
+    def _raw(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        with self._places:
+            file = self._opened()
+            try:
+                found = read_ranges(self._files, file.fd, [offset for offset, _ in spans], [size for _, size in spans])
+            except OSError as error:
+                file.check()
+                raise refusal(error, f"read {self._path.name}") from error
+            file.check()
+            return found
 
     def _close(self) -> None:
         with self._writing, self._places:

@@ -96,6 +96,9 @@ class MemoryLog:
         self._check()
         yield b"\n".join([header_line(self._session.header), *self._session.kept.lines, b""])
 
+    async def raw(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        raise StorageFailed("the session has no file", errno="ENOENT")
+
     async def close(self) -> None:
         self._closed = True
 

@@ -229,6 +229,10 @@ class SessionLog(Protocol):
         """Header and lines as they are, byte for byte, each with its newline; an unfinished last line is left out.
         Raises StorageFailed as `read` does."""
 
+    async def raw(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of the file at each (offset, length), as they lie there. Raises StorageFailed as `read` does, and
+        where there is no file."""
+
     async def close(self) -> None: ...
 
 

@@ -114,6 +114,8 @@ class FakeService:
         self.left.append(connection)
         self.someone_left.set()
 
+    def notified(self, connection: Connection, method: str, params: Raw | UnsetType) -> None: ...
+
     def resync(self, session_id: str) -> bytes | None:
         return codec.notification("session/resync", {"sessionId": session_id, "revision": self._changes[session_id]})
 

@@ -1,0 +1,99 @@
+"""Entries in a few words, as outlines, hovers and lenses show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from pi_daemon.session.glance import Json, glance_at
+from pi_daemon.session.head import Head
+from pi_daemon.session.view import call_text, preview_of
+
+NAME = 80
+"""Characters of a name: an outline is a narrow window."""
+
+ON_PATH = "● "
+LEAF = "◆ "
+
+_KINDS = {
+    "compaction": "compaction",
+    "branch_summary": "branch summary",
+    "custom_message": "custom message",
+    "custom": "custom entry",
+    "model_change": "change of the model",
+    "thinking_level_change": "change of the thinking level",
+    "label": "label",
+    "session_info": "name of the session",
+    "usage": "usage record",
+    "context_edit": "edit of the context",
+}
+_ROLES = {
+    "user": "user's message",
+    "assistant": "answer",
+    "toolResult": "tool result",
+    "bashExecution": "shell command",
+    "system": "system message",
+    "branchSummary": "branch summary",
+    "compactionSummary": "summary of a compaction",
+    "custom": "custom message",
+}
+
+NAMESPACE, FUNCTION, STRING, EVENT, STRUCT, INTERFACE, OBJECT, KEY, FILE = 3, 12, 15, 24, 23, 11, 19, 20, 1
+"""LSP's kinds of symbols, for their icons."""
+
+_SYMBOLS = {
+    "user": FUNCTION,
+    "assistant": STRING,
+    "toolResult": EVENT,
+    "bashExecution": KEY,
+    "system": FILE,
+    "compaction": STRUCT,
+    "branch_summary": INTERFACE,
+}
+
+
+class Item(Struct, gc=False):
+    """What of a body is shown. `calls`: (id, words) of its tool calls; `tokens` is its estimate."""
+
+    text: str
+    calls: tuple[tuple[str, str], ...] = ()
+    tokens: int = 0
+
+
+def item_of(head: Head, line: bytes) -> Item:
+    look = glance_at(line)
+    return Item(preview_of(head, look), calls_of(look))
+
+
+def calls_of(look: Json) -> tuple[tuple[str, str], ...]:
+    message = look.get("message")
+    content = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else None
+    return tuple(
+        (block["id"] if isinstance(block.get("id"), str) else "", call_text(block))
+        for block in (content if isinstance(content, list) else ())
+        if isinstance(block, dict) and block.get("type") == "toolCall"
+    )
+
+
+def kind_of(head: Head) -> str:
+    """What it is: "answer", "tool result", "entry of kind x"."""
+    if head.type == "message":
+        return _ROLES.get(head.role or "", f"message of role {head.role!r}" if head.role else "message")
+    return _KINDS.get(head.type, f"entry of kind {head.type!r}" if head.type else "entry")
+
+
+def symbol_of(head: Head) -> int:
+    """LSP's kind of symbol."""
+    return _SYMBOLS.get(head.role or head.type, OBJECT)
+
+
+def short(text: str, limit: int = NAME) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def name_of(head: Head, text: str, labels: Mapping[str, str]) -> str:
+    """Never empty, which LSP wants of a name."""
+    label = labels.get(head.id)
+    words = short(text) or f"({kind_of(head)})"
+    return f"[{short(label, NAME // 2)}] {words}" if label else words
