@@ -41,7 +41,7 @@ def branches(tree: SessionTree, leaf_id: str | None, found: list[Branch]) -> Ite
     roots = tree.children(None)
     waiting: list[tuple[Head | None, Head]] = [(None, root) for root in reversed(roots) if not path or root != path[0]]
     start: tuple[Head | None, Head] | None = (None, path[0]) if path else (waiting.pop() if waiting else None)
-    on_path = {head.id: head for head in path}
+    on_path = {head.id for head in path}
     walked = 0
     while start is not None:
         origin, head = start
@@ -51,12 +51,13 @@ def branches(tree: SessionTree, leaf_id: str | None, found: list[Branch]) -> Ite
             head = following
             branch.heads.append(head)
             children = tree.children(head.id)
-            following = next((child for child in children if child.id in on_path), None)
             if head.id in on_path:
                 branch.active += 1
-            if following is None and children:
-                following = children[-1]
-            waiting += [(head, child) for child in reversed(children) if child is not following]
+            if len(children) > 1:
+                following = next((child for child in children if child.id in on_path), children[-1])
+                waiting += [(head, child) for child in reversed(children) if child is not following]
+            else:
+                following = children[0] if children else None
             walked += 1
             if walked % SLICE == 0:
                 yield
@@ -85,11 +86,12 @@ def turns(heads: list[Head]) -> list[Turn]:
     """A straight line of entries as turns, bookkeeping left out."""
     found: list[Turn] = []
     for head in heads:
-        if head.type in HIDDEN:
+        kind = head.type
+        if kind in HIDDEN:
             continue
         if head.role == "user":
             found.append(Turn(head, []))
-        elif head.type in ALONE:
+        elif kind in ALONE:
             found += [Turn(None, [head]), Turn(None, [])]
         else:
             if not found:

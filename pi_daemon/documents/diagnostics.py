@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from pi_daemon.documents.asked import Asked
 from pi_daemon.documents.names import Item, kind_of
 from pi_daemon.documents.view import View
+from pi_daemon.engine.offload import offload
 from pi_daemon.rpc.types.lsp import Diagnostic, Position, Range
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.session.head import (
@@ -22,6 +24,7 @@ from pi_daemon.session.head import (
     LabelFacts,
     ToolResultFacts,
 )
+from pi_daemon.session.selection import Source
 
 ERROR, WARNING, INFORMATION, HINT = 1, 2, 3, 4
 
@@ -30,6 +33,9 @@ MOST = 1_000
 
 CALLERS = 2_000
 """Answers whose tool calls are read to see whether each has its result, the newest of the context."""
+
+_WORK_BYTES = 50
+"""What an entry counts for when it is decided whether to go over them in a thread."""
 
 _SEVERITIES = {
     **dict.fromkeys(("tornTail", "extraHeader"), INFORMATION),
@@ -117,15 +123,22 @@ def _missing_targets(asked: Asked) -> list[Diagnostic]:
 
 async def _unpaired(asked: Asked) -> list[Diagnostic]:
     """Tool calls and results of the context that lack each other."""
-    heads = [source.head for source in asked.session.trail.selection().sources]
-    callers = [head for head, after in pairwise([*heads, None]) if head is not None and _may_call(head, after)]
+    sources = asked.session.trail.selection().sources
+    heads, callers = await offload(_WORK_BYTES * len(sources), partial(_callers, sources))
     known = await asked.view.items(callers[-CALLERS:])
     found: list[Diagnostic] = []
-    for head, severity, code, words in unpaired(heads, known):
+    for head, severity, code, words in await offload(_WORK_BYTES * len(heads), partial(unpaired, heads, known)):
         line = asked.view.index.line_of(head)
         if line is not None:
             found.append(made(line, head.length, severity, code, words))
     return found
+
+
+def _callers(sources: Sequence[Source]) -> tuple[list[Head], list[Head]]:
+    """The entries, and those of them that may call tools."""
+    heads = [source.head for source in sources]
+    callers = [head for head, after in pairwise(heads) if _may_call(head, after)]
+    return heads, callers + [head for head in heads[-1:] if _may_call(head, None)]
 
 
 def _may_call(head: Head, after: Head | None) -> bool:

@@ -19,8 +19,8 @@ LABEL = 40
 ACTION_ENTRIES = 1
 """A selection over many lines is about its first entry."""
 
-LENSES = 4_000
-"""Turns with lenses at most, the newest."""
+LENSES = 1_000
+"""Entries with lenses at most, the newest: a client asks for those of the whole document at every change."""
 
 
 def command(asked: Asked, title: str, name: str, entry_id: str | None, **more: Any) -> Command:
@@ -34,14 +34,14 @@ async def lenses(asked: Asked) -> list[CodeLens]:
     """At users' messages, at the ends of branches, and at the leaf."""
     tree, leaf_id = asked.session.tree, asked.session.leaf_id
     found: list[CodeLens] = []
-    shown: list[tuple[Head, int]] = [
-        (head, line)
-        for head, line in zip(asked.view.index.heads, asked.view.index.lines, strict=True)
-        if head.role == "user" or head.id == leaf_id or not tree.children(head.id)
-    ]
-    for head, line in shown[-LENSES:]:
-        if tree.get(head.id) is not head:
-            continue
+    shown: list[tuple[Head, int]] = []
+    for head, line in zip(reversed(asked.view.index.heads), reversed(asked.view.index.lines), strict=True):
+        if len(shown) >= LENSES:
+            break
+        special = head.role == "user" or head.id == leaf_id or not tree.has_children(head.id)
+        if special and tree.get(head.id) is head:
+            shown.append((head, line))
+    for head, line in reversed(shown):
         where = Range(Position(line, 0), Position(line, 0))
         if head.id == leaf_id:
             found.append(CodeLens(range=where, command=command(asked, "◆ leaf: explain", "explain", head.id)))

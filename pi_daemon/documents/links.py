@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from msgspec import Struct
-
 from pi_daemon.documents.asked import Asked
+from pi_daemon.documents.positions import Encoding
 from pi_daemon.documents.uris import uri_of
 from pi_daemon.documents.view import Line, offset_in, span
 from pi_daemon.engine.offload import offload
@@ -40,6 +41,8 @@ LINKS = 5_000
 
 _PATHS = frozenset({"path", "file_path", "filePath", "file", "filename", "cwd", "directory"})
 """Arguments of tool calls that may be paths."""
+
+_ARGUMENT = re.compile(b'"(?:%b)"' % "|".join(_PATHS).encode())
 
 
 def referred(tree: SessionTree, line: Line, place: Place) -> Head | None:
@@ -194,42 +197,34 @@ def _nowhere() -> Range:
     return Range(Position(0, 0), Position(0, 0))
 
 
-class _Link(Struct):
-    line: Line
-    start: int
-    end: int
-    path: str
-
-
 async def document_links(asked: Asked) -> list[DocumentLink]:
     """Of files that are there. Raises StorageFailed."""
-    found: list[_Link] = []
-    header = asked.view.header
-    line = await asked.view.line(header[0]) if header is not None else None
-    if line is not None and (parent := asked.session.header.parent_session):
-        where = find(line.text, ("parentSession",))
-        found += [_Link(line, where[0] + 1, where[1] - 1, parent)] if where is not None else []
+    view, encoding = asked.view, asked.editor.encoding
+    found = await _to_parent(asked)
     heads = _callers(asked)
-    spans = [(head.offset, head.length) for head in heads]
-    texts = await asked.session.raw(spans)
-    numbers = [asked.view.index.line_of(head) for head in heads]
-    cwd, encoding = asked.session.header.cwd, asked.editor.encoding
+    known = view.paths.setdefault(encoding, {})
+    missing = [head for head in heads if head not in known]
+    texts = await asked.session.raw([(head.offset, head.length) for head in missing])
+    lines = [Line(view.index.line_of(head) or 0, head, text) for head, text in zip(missing, texts, strict=True)]
+    cwd = asked.session.header.cwd
 
     def make() -> list[DocumentLink]:
-        for head, text, number in zip(heads, texts, numbers, strict=True):
-            if number is not None and len(found) < LINKS:
-                found.extend(_paths(Line(number, head, text), cwd))
-        there: dict[str, bool] = {}
-        links: list[DocumentLink] = []
-        for link in found[:LINKS]:
-            if link.path not in there:
-                there[link.path] = os.path.exists(link.path)
-            if there[link.path]:
-                where = span(link.line, link.start, link.end, encoding)
-                links.append(DocumentLink(range=where, target=uri_of(link.path), tooltip=link.path))
-        return links
+        for head, line in zip(missing, lines, strict=True):
+            known[head] = _paths(line, cwd, encoding)
+        wanted = [*found, *(link for head in heads for link in known.get(head, ()))][-LINKS:]
+        there = {path: os.path.exists(path) for path in {path for _, path in wanted}}
+        return [DocumentLink(range=where, target=uri_of(path), tooltip=path) for where, path in wanted if there[path]]
 
-    return await offload(1 << 30, make)
+    return await asyncio.to_thread(make)
+
+
+async def _to_parent(asked: Asked) -> list[tuple[Range, str]]:
+    header, parent = asked.view.header, asked.session.header.parent_session
+    line = await asked.view.line(header[0]) if header is not None and parent is not None else None
+    where = find(line.text, ("parentSession",)) if line is not None else None
+    if line is None or where is None or parent is None or not os.path.isabs(parent) or not _encodes(parent):
+        return []
+    return [(span(line, where[0] + 1, where[1] - 1, asked.editor.encoding), parent)]
 
 
 def _callers(asked: Asked) -> Sequence[Head]:
@@ -245,8 +240,11 @@ def _callers(asked: Asked) -> Sequence[Head]:
     return found[::-1]
 
 
-def _paths(line: Line, cwd: str) -> list[_Link]:
-    found: list[_Link] = []
+def _paths(line: Line, cwd: str, encoding: Encoding) -> list[tuple[Range, str]]:
+    """Where the arguments of tool calls name paths, and which."""
+    if _ARGUMENT.search(line.text) is None:
+        return []
+    found: list[tuple[Range, str]] = []
     for what, start, end, path in walk(line.text):
         if what != "string" or len(path) != 5 or path[3] != "arguments" or path[4] not in _PATHS:
             continue
@@ -256,7 +254,7 @@ def _paths(line: Line, cwd: str) -> list[_Link]:
             continue
         absolute = os.path.normpath(os.path.join(cwd, os.path.expanduser(value))) if value and "\0" not in value else ""
         if os.path.isabs(absolute) and _encodes(absolute):
-            found.append(_Link(line, start + 1, end - 1, absolute))
+            found.append((span(line, start + 1, end - 1, encoding), absolute))
     return found
 
 

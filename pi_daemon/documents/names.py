@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from pi_daemon.session.glance import Json, glance_at
-from pi_daemon.session.head import Head
-from pi_daemon.session.view import call_text, preview_of
+from pi_daemon.session.head import AssistantFacts, Head
+from pi_daemon.session.view import MAX_ARGUMENT, MAX_PREVIEW, TELLING, call_text, one_line, preview_of
 
 NAME = 80
 """Characters of a name: an outline is a narrow window."""
@@ -54,16 +56,71 @@ _SYMBOLS = {
 
 
 class Item(Struct, gc=False):
-    """What of a body is shown. `calls`: (id, words) of its tool calls; `tokens` is its estimate."""
+    """What of a body is shown. `calls`: (id, words) of its tool calls."""
 
     text: str
     calls: tuple[tuple[str, str], ...] = ()
-    tokens: int = 0
+
+
+class _Arguments(Struct, gc=False):
+    """Those of `TELLING`."""
+
+    path: Any = None
+    file_path: Any = None
+    command: Any = None
+    pattern: Any = None
+    query: Any = None
+    url: Any = None
+    name: Any = None
+
+
+class _Block(Struct, gc=False):
+    type: str = ""
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    arguments: _Arguments | None = None
+
+
+class _Message(Struct, gc=False):
+    content: list[_Block]
+
+
+class _Line(Struct, gc=False):
+    message: _Message
+
+
+_decode = msgspec.json.Decoder(_Line).decode
 
 
 def item_of(head: Head, line: bytes) -> Item:
+    """Users' messages and answers, which most are, without building the rest of them."""
+    if head.facts.__class__ is AssistantFacts or head.role == "user":
+        try:
+            item = _quickly(_decode(line).message.content, head)
+        except (msgspec.DecodeError, RecursionError):
+            item = None
+        if item is not None:
+            return item
     look = glance_at(line)
     return Item(preview_of(head, look), calls_of(look))
+
+
+def _quickly(blocks: list[_Block], head: Head) -> Item | None:
+    """None where there is neither text nor a call."""
+    text = "".join([block.text for block in blocks if block.type == "text"])
+    found: list[tuple[str, str]] = []
+    if head.facts.__class__ is AssistantFacts:
+        for block in blocks:
+            if block.type == "toolCall":
+                values = (getattr(block.arguments, name, None) for name in TELLING)
+                about = next((value for value in values if value and isinstance(value, str)), "")
+                found.append((block.id, f"{block.name} {one_line(about, MAX_ARGUMENT)}".rstrip()))
+    if not text.strip():
+        if not found:
+            return None
+        text = ", ".join([words for _, words in found])
+    return Item(one_line(text, MAX_PREVIEW), tuple(found))
 
 
 def calls_of(look: Json) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,7 @@ from pi_daemon.documents.names import EVENT, LEAF, NAMESPACE, ON_PATH, Item, kin
 from pi_daemon.documents.view import View
 from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
 from pi_daemon.rpc.types.lsp import DocumentSymbol, Location, Position, Range, SymbolInformation
-from pi_daemon.session.head import AssistantFacts, Head
+from pi_daemon.session.head import AssistantFacts, Head, ToolResultFacts
 
 STEPS = 20_000
 """Answers and tool calls that are shown, the newest ones of the active path first: more, no window can take, and each
@@ -44,21 +44,23 @@ async def gather(view: View) -> Source:
     tree, leaf_id = view.session.tree, view.session.leaf_id
     lines = dict(zip(view.index.heads, view.index.lines, strict=True))
     found: list[tuple[Branch, list[Turn]]] = []
-    for branch in await view.branches():
-        branch.heads = [head for head in branch.heads if head in lines]
-        if parts := turns(branch.heads):
-            found.append((branch, parts))
-    dropped = _drop(found)
-    wanted = [
-        head
-        for branch, parts in found
-        for head in (
-            branch.heads[0],
-            *((branch.origin,) if branch.origin else ()),
-            *(head for turn in parts for head in (*((turn.head,) if turn.head else ()), *turn.steps)),
-        )
-        if head.role != "toolResult"
-    ]
+    straight = await view.branches()
+
+    def take_apart() -> tuple[dict[str, int], list[Head]]:
+        for branch in straight:
+            branch.heads = [head for head in branch.heads if head in lines]
+            if parts := turns(branch.heads):
+                found.append((branch, parts))
+        dropped = _drop(found)
+        wanted: list[Head] = []
+        for branch, parts in found:
+            wanted += (branch.origin,) if branch.origin is not None else ()
+            for turn in parts:
+                wanted += (turn.head,) if turn.head is not None else ()
+                wanted += [head for head in turn.steps if head.role != "toolResult"]
+        return dropped, wanted
+
+    dropped, wanted = await offload(_WORK_BYTES * len(lines), take_apart)
     items = await view.items(wanted)
     return Source(found, lines, items, tree.labels, view.results, leaf_id, dropped)
 
@@ -150,7 +152,7 @@ class _Maker:
 
     def _step(self, head: Head) -> list[DocumentSymbol]:
         """An answer, with each of its tool calls beside it; an answer that only calls tools is those calls."""
-        if head.role == "toolResult":
+        if head.facts.__class__ is ToolResultFacts:
             return [self._symbol(head, "result of a tool call")] if head.id == self.source.leaf_id else []
         item = self.source.items.get(head)
         calls = item.calls if item is not None else ()

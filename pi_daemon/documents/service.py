@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,7 @@ from pi_daemon.documents.uris import path_of, uri_of
 from pi_daemon.documents.view import View
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.offload import offload
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.connection import Connection, PeerError
@@ -260,4 +262,9 @@ async def _lenses(asked: Asked, params: lsp.DocumentParams) -> list[lsp.CodeLens
 
 
 async def _folds(asked: Asked, params: lsp.DocumentParams) -> list[lsp.FoldingRange]:
-    return folding.folds(asked.view.index.heads, asked.view.index.lines, asked.editor.folds)
+    heads, lines = asked.view.index.heads[:], asked.view.index.lines[:]
+    return await offload(_FOLDED_BYTES * len(heads), partial(folding.folds, heads, lines, asked.editor.folds))
+
+
+_FOLDED_BYTES = 100
+"""What an entry counts for when it is decided whether to fold in a thread."""

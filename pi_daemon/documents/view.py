@@ -47,7 +47,8 @@ class Line(Struct):
 
 class View:
     """`naming`: target id → the entries that name it (labels, edits, compactions, branch summaries); `results`: tool
-    call id → its results. Both in file order."""
+    call id → its results. Both in file order. `kept` is the
+    last outline, with what it is of; `paths` are those that tool calls name."""
 
     def __init__(self, session: LiveSession) -> None:
         self._session = weakref.ref(session)
@@ -61,6 +62,7 @@ class View:
         self.results: dict[str, list[Head]] = {}
         self.header: tuple[int, int, int] | None = None
         self.kept: tuple[object, bytes] | None = None
+        self.paths: dict[Encoding, dict[Head, list[tuple[Range, str]]]] = {}
         self._items: dict[Head, Item] = {}
 
     @property

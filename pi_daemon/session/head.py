@@ -128,9 +128,10 @@ class Head(Struct, gc=False, eq=False):
     def role(self) -> str | None:
         """The role of a message entry, None for every other kind."""
         facts = self.facts
-        if isinstance(facts, MessageFacts | AssistantFacts | ToolResultFacts | ShellFacts):
-            return facts.role
-        return None
+        return facts.role if facts.__class__ in _WITH_ROLE else None
+
+
+_WITH_ROLE = frozenset({MessageFacts, AssistantFacts, ToolResultFacts, ShellFacts})
 
 
 class Header(Struct, frozen=True):

@@ -129,6 +129,9 @@ class SessionTree:
             _sort(found)
         return found
 
+    def has_children(self, entry_id: str) -> bool:
+        return bool(self._kids().get(entry_id))
+
     def path(self, leaf_id: str | None) -> list[Head]:
         """From the root to the leaf; empty for None. Raises EntryNotFound."""
         if leaf_id is None:

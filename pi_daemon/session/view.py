@@ -87,7 +87,9 @@ def _folded(rows: list[TreeRow], tree: SessionTree, leaf_id: str | None) -> list
 MAX_PREVIEW = 120
 """Code points of a preview: about a line of a terminal."""
 
-_MAX_ARGUMENT = 60
+MAX_ARGUMENT = 60
+"""Code points of a tool call's argument in a preview."""
+
 TELLING = ("path", "file_path", "command", "pattern", "query", "url", "name")
 """The arguments that say what a tool call is about, the best first."""
 
@@ -104,10 +106,11 @@ def preview(head: Head, line: bytes) -> str:
 
 def preview_of(head: Head, look: Json) -> str:
     """The same from what was decoded of it."""
-    return _one_line(_about(head, look), MAX_PREVIEW)
+    return one_line(_about(head, look), MAX_PREVIEW)
 
 
-def _one_line(text: str, limit: int) -> str:
+def one_line(text: str, limit: int) -> str:
+    """The beginning of a text in one line of at most `limit` code points, fit for a terminal and any JSON."""
     start = text[: 4 * limit]
     flat = " ".join(_UNFIT.sub(_fit, start).split())
     whole = len(flat) <= limit and len(start) == len(text)
@@ -175,7 +178,7 @@ def call_text(block: Json) -> str:
     """A tool call in a few words: its name, and what it is about."""
     arguments = block.get("arguments")
     values = [_string(arguments, name) for name in TELLING] if isinstance(arguments, dict) else []
-    return f"{_string(block, 'name')} {_one_line(next(filter(None, values), ''), _MAX_ARGUMENT)}".rstrip()
+    return f"{_string(block, 'name')} {one_line(next(filter(None, values), ''), MAX_ARGUMENT)}".rstrip()
 
 
 def _images(content: object) -> str:

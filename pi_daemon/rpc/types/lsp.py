@@ -14,12 +14,12 @@ class _Sparse(Wire, kw_only=True, omit_defaults=True):
     """Members that are None are left out."""
 
 
-class Position(Wire):
+class Position(Wire, gc=False):
     line: int
     character: int
 
 
-class Range(Wire):
+class Range(Wire, gc=False):
     start: Position
     end: Position
 
