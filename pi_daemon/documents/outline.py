@@ -145,8 +145,9 @@ class _Maker:
             if dropped:
                 symbol.detail = ", ".join(filter(None, (symbol.detail, f"{dropped} entries not shown")))
             lines = self.source.lines
+            first = min(map(lines.__getitem__, [turn.head, *turn.steps]))
             last = max([turn.head, *turn.steps], key=lines.__getitem__)
-            symbol.range = Range(symbol.range.start, Position(lines[last], last.length))
+            symbol.range = Range(Position(first, 0), Position(lines[last], last.length))
             found.append(symbol)
         return found
 

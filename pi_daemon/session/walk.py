@@ -40,7 +40,9 @@ def walk(data: bytes) -> Iterator[tuple[What, int, int, list[str | int]]]:
     path: list[str | int] = []
     arrays: list[bool] = []
     names = False  # whether a string would be a member's name
-    for token in _TOKEN.finditer(data):
+    match = _TOKEN.match
+    end = 0
+    while token := match(data, end):
         group = token.lastindex or 0
         start, end = token.span(group)
         if group == 1 and names:
