@@ -118,7 +118,8 @@ class OpenDocument:
 
     @property
     def _listener(self) -> str:
-        return f"{self._client.connection.client.client_id}/{self._uri}"
+        """Of its own: one that the client opened by the same URI before may still be on its way out."""
+        return f"{self._client.connection.client.client_id}/{id(self)}"
 
     def changed(self) -> None:
         """Something has happened to the file or the session."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pi_daemon.storage.system import Files
 
@@ -82,6 +82,18 @@ def read_ranges(files: Files, fd: int, offsets: Sequence[int], lengths: Sequence
             lines += [block[offset - start : offset - start + length] for offset, length in places]
         first = last
     return lines
+
+
+def line_numbers(files: Files, fd: int, offsets: Iterable[int]) -> dict[int, int]:
+    """The line, counted from 1, on which each byte lies. Reads the file up to the last one. Raises OSError."""
+    found: dict[int, int] = {}
+    position, line = 0, 1
+    for offset in sorted(offsets):
+        while position < offset and (block := files.read(fd, min(BLOCK, offset - position), position)):
+            position += len(block)
+            line += block.count(b"\n")
+        found[offset] = line
+    return found
 
 
 def from_starts(lines: Sequence[bytes], starts: Sequence[int]) -> list[bytes]:

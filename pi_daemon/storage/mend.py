@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Set
 from pathlib import Path
 
+from msgspec import structs
+
 from pi_daemon.session.head import Damage
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.lease import Notes, holding
+from pi_daemon.storage.lines import line_numbers
 from pi_daemon.storage.protocols import CheckReport, RepairReport
 from pi_daemon.storage.reading import header_of, scanned
 from pi_daemon.storage.rewrite import line_at, replace, rewritten, without
@@ -17,10 +20,17 @@ from pi_daemon.storage.system import Files, sync_folder, telling
 
 def check(files: Files, path: Path) -> CheckReport:
     """Raises SessionNotFound, StorageFailed."""
-    with scanned(files, path) as (_, found):
+    with scanned(files, path) as (fd, found):
         session_id = None if found.header is None or found.refused else found.header.id
         opens = found.refused is None and not found.lost
         damage = found.damage + SessionTree(found.heads).damage()
+        missing = {one.offset for one in damage if one.offset is not None and one.line is None}
+        with telling(f"read {path.name}"):
+            lines = line_numbers(files, fd, missing)
+        damage = [
+            structs.replace(one, line=one.line or (lines[one.offset] if one.offset is not None else None))
+            for one in damage
+        ]
         return CheckReport(str(path), session_id, len(found.heads), opens, damage)
 
 
