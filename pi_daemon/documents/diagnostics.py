@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -12,7 +12,6 @@ import msgspec
 from pi_daemon.documents.asked import Asked
 from pi_daemon.documents.names import Item, kind_of
 from pi_daemon.documents.view import View
-from pi_daemon.engine.offload import offload
 from pi_daemon.rpc.types.lsp import Diagnostic, Position, Range
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.session.head import (
@@ -24,7 +23,6 @@ from pi_daemon.session.head import (
     LabelFacts,
     ToolResultFacts,
 )
-from pi_daemon.session.selection import Source
 
 ERROR, WARNING, INFORMATION, HINT = 1, 2, 3, 4
 
@@ -34,8 +32,8 @@ MOST = 1_000
 CALLERS = 2_000
 """Answers whose tool calls are read to see whether each has its result, the newest of the context."""
 
-_WORK_BYTES = 50
-"""What an entry counts for when it is decided whether to go over them in a thread."""
+SLICE = 1_000
+"""Entries that are gone over before others have their turn."""
 
 _SEVERITIES = {
     **dict.fromkeys(("tornTail", "extraHeader"), INFORMATION),
@@ -122,61 +120,77 @@ def _missing_targets(asked: Asked) -> list[Diagnostic]:
 
 
 async def _unpaired(asked: Asked) -> list[Diagnostic]:
-    """Tool calls and results of the context that lack each other."""
-    sources = asked.session.trail.selection().sources
-    heads, callers = await offload(_WORK_BYTES * len(sources), partial(_callers, sources))
+    """Tool calls and results of the context that lack each other. In slices: a thread that works on ten thousand heads
+    would hold up the loop for longer."""
+    heads = [source.head for source in asked.session.trail.selection().sources]
+    callers: list[Head] = []
+    for part in _slices(heads):
+        callers += [head for head, after in pairwise(part) if _may_call(head, after)]
+        await asyncio.sleep(0)
     known = await asked.view.items(callers[-CALLERS:])
+    pairs = Pairs(known)
+    for part in _slices(heads):
+        pairs.take(part[:-1])
+        await asyncio.sleep(0)
     found: list[Diagnostic] = []
-    for head, severity, code, words in await offload(_WORK_BYTES * len(heads), partial(unpaired, heads, known)):
+    for head, severity, code, words in pairs.end():
         line = asked.view.index.line_of(head)
         if line is not None:
             found.append(made(line, head.length, severity, code, words))
     return found
 
 
-def _callers(sources: Sequence[Source]) -> tuple[list[Head], list[Head]]:
-    """The entries, and those of them that may call tools."""
-    heads = [source.head for source in sources]
-    callers = [head for head, after in pairwise(heads) if _may_call(head, after)]
-    return heads, callers + [head for head in heads[-1:] if _may_call(head, None)]
+def _slices(heads: Sequence[Head]) -> Iterator[Sequence[Head | None]]:
+    """Each with the one that follows it, None at the end."""
+    for start in range(0, len(heads), SLICE):
+        part = heads[start : start + SLICE + 1]
+        yield part if len(part) > SLICE else [*part, None]
 
 
-def _may_call(head: Head, after: Head | None) -> bool:
-    facts = head.facts
+def _may_call(head: Head | None, after: Head | None) -> bool:
+    facts = head.facts if head is not None else None
     if not isinstance(facts, AssistantFacts) or facts.stop_reason in _DROPPED:
         return False
     return facts.stop_reason == "toolUse" or (after is not None and isinstance(after.facts, ToolResultFacts))
 
 
-def unpaired(heads: Iterable[Head], known: Mapping[Head, Item]) -> list[tuple[Head, int, str, str]]:
-    """(entry, severity, code, words) for each, as pi-ai 1.6.0 accounts for them: a result stands between the answer
-    that called and the next message of a user or a model. Of answers that aren't `known` nothing is said."""
-    found: list[tuple[Head, int, str, str]] = []
-    caller: Head | None = None
-    waiting: dict[str, str] = {}
-    sure = True
+class Pairs:
+    """Calls and results accounted for as pi-ai 1.6.0 does: a result stands between the answer that called and the next
+    message of a user or a model. Of answers that aren't `known` nothing is said."""
 
-    def close(severity: int, words: str) -> None:
-        if caller is not None:
-            found.extend(
-                (caller, severity, "callWithoutResult", f"The tool call “{call}” {words}.") for call in waiting.values()
-            )
-        waiting.clear()
+    def __init__(self, known: Mapping[Head, Item]) -> None:
+        self._known = known
+        self._found: list[tuple[Head, int, str, str]] = []
+        self._caller: Head | None = None
+        self._waiting: dict[str, str] = {}
+        self._sure = True
 
-    for head in heads:
-        facts = head.facts
-        if isinstance(facts, ToolResultFacts):
-            if waiting.pop(facts.call_id, None) is None and sure:
-                words = "No tool call before it has this result: a provider would refuse it."
-                found.append((head, WARNING, "resultWithoutCall", words))
-        elif isinstance(facts, AssistantFacts):
-            close(WARNING, "has no result: a provider would refuse the context")
-            item = known.get(head)
-            caller, sure = head, item is not None
-            if item is not None and facts.stop_reason not in _DROPPED:
-                waiting.update(item.calls)
-        elif head.role != "system":
-            close(WARNING, "has no result: a provider would refuse the context")
-            caller, sure = None, True
-    close(INFORMATION, "waits for its result")
-    return found
+    def take(self, heads: Iterable[Head | None]) -> None:
+        for head in heads:
+            facts = head.facts if head is not None else None
+            if head is None or head.role == "system":
+                continue
+            if isinstance(facts, ToolResultFacts):
+                if self._waiting.pop(facts.call_id, None) is None and self._sure:
+                    words = "No tool call before it has this result: a provider would refuse it."
+                    self._found.append((head, WARNING, "resultWithoutCall", words))
+                continue
+            if self._waiting:
+                self._close(WARNING, "has no result: a provider would refuse the context")
+            self._caller, self._sure = None, True
+            if isinstance(facts, AssistantFacts):
+                item = self._known.get(head)
+                self._caller, self._sure = head, item is not None
+                if item is not None and facts.stop_reason not in _DROPPED:
+                    self._waiting.update(item.calls)
+
+    def end(self) -> list[tuple[Head, int, str, str]]:
+        """(entry, severity, code, words) for each."""
+        self._close(INFORMATION, "waits for its result")
+        return self._found
+
+    def _close(self, severity: int, words: str) -> None:
+        if self._caller is not None:
+            for call in self._waiting.values():
+                self._found.append((self._caller, severity, "callWithoutResult", f"The tool call “{call}” {words}."))
+        self._waiting.clear()

@@ -38,7 +38,7 @@ async def hover(asked: Asked, params: PositionParams) -> Hover | None:
         return _hover(asked, _header(asked))
     offset = offset_in(line, params.position, asked.editor.encoding)
     place = await offload(len(line.text), partial(place_at, line.text, offset))
-    text = await entry_text(asked, line.head)
+    text = await entry_text(asked, line.head, line.text)
     named = referred(asked.session.tree, line, place) if place is not None else None
     made = _hover(asked, text)
     if place is not None and named is not None:
@@ -70,10 +70,12 @@ def _header(asked: Asked) -> str:
     return parts[0] + "\n\n" + "\n".join(parts[1:])
 
 
-async def entry_text(asked: Asked, head: Head) -> str:
-    """All that a hover says of an entry. Raises StorageFailed."""
+async def entry_text(asked: Asked, head: Head, stored: bytes | None = None) -> str:
+    """All that a hover says of an entry. `stored`: its line as it lies in the file, if that is known. Raises
+    StorageFailed."""
     session, tree = asked.session, asked.session.tree
-    stored = (await session.lines([head]))[0]
+    if stored is None or session.header.version < 3:  # older ones are shown as they will be
+        stored = (await session.lines([head]))[0]
     look = await offload(len(stored), partial(glance_at, stored))
     label = tree.labels.get(head.id)
     title = f"**{kind_of(head)}** `{head.id}`" + (f", labelled “{short(label)}”" if label else "")
@@ -121,7 +123,7 @@ def _sizes(look: Json) -> list[str]:
         told = [f"{usage[name]:,} {words}" for name, words in names if isinstance(usage.get(name), int)]
         sizes += ["tokens: " + ", ".join(told)] if told else []
     if tokens := contribution(look):
-        sizes.append(f"about {tokens:,} tokens of context")
+        sizes.append(f"about {tokens:,} token{'s' if tokens > 1 else ''} of context")
     return sizes
 
 

@@ -53,7 +53,7 @@ class Documents:
         hub.noticed = self._files_changed
         self.handlers: Mapping[str, Handler] = {
             "textDocument/documentSymbol": self._about(_outline, []),
-            "textDocument/hover": self._about(hover.hover, None),
+            "textDocument/hover": self._about(hover.hover, None, followed=True),
             "textDocument/definition": self._about(links.definition, None),
             "textDocument/references": self._about(links.references, []),
             "textDocument/prepareCallHierarchy": self._about(hierarchy.prepare, None),
@@ -152,15 +152,16 @@ class Documents:
             found += [diagnostics.of_damage(one, (one.line or 1) - 1) for one in report.damage[: diagnostics.MOST]]
         return found
 
-    def _about(self, answer: Answer, otherwise: Any) -> Handler:
-        """A handler about one document; `otherwise` is the answer about what is no session."""
+    def _about(self, answer: Answer, otherwise: Any, *, followed: bool = False) -> Handler:
+        """A handler about one document; `otherwise` is the answer about what is no session. `followed`: for an open
+        document what the daemon has heard of by itself will do, for a person waits who moves a mouse."""
 
         async def handler(call: Call, params: Any) -> Any:
             uri = params.item.uri if isinstance(params, lsp.CallHierarchyParams) else params.text_document.uri
             client = self._clients[call.connection.client.client_id]
             try:
-                ref = await self._ref(client, uri)
-                async with self.hub.use_file(ref) as session:
+                look = not followed or uri not in client.documents
+                async with self.hub.use_file(await self._ref(client, uri), look=look) as session:
                     return await answer(await self.asked(uri, session, client.editor), params)
             except PiDaemonError as error:
                 logger.debug("%s: %s", call.method, error.message)

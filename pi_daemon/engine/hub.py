@@ -129,8 +129,8 @@ class Hub:
             await self._settle(session)
 
     @contextlib.asynccontextmanager
-    async def use_file(self, ref: SessionRef) -> AsyncIterator[LiveSession]:
-        """The same for the session in that file, whoever else has its id. What others wrote is looked for.
+    async def use_file(self, ref: SessionRef, *, look: bool = True) -> AsyncIterator[LiveSession]:
+        """The same for the session in that file, whoever else has its id. `look` for what others wrote to it.
 
         Raises as Repository.open does, and Overloaded."""
         session = self._open.get(ref.location)
@@ -138,7 +138,8 @@ class Hub:
             session = await self.open(ref)
         session.users += 1
         try:
-            await session.look()
+            if look:
+                await session.look()
             yield session
         finally:
             session.users -= 1

@@ -17,6 +17,7 @@ from tests.benchmarks import (
     appending,
     compacting,
     connecting,
+    documents,
     explaining,
     intake,
     listing,
@@ -51,6 +52,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "watch": watching.run,
     "passing": passing.run,
     "connect": connecting.run,
+    "outline": documents.outline,
+    "hover": documents.hover,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pi_daemon.documents.diagnostics import unpaired
+from pi_daemon.documents.diagnostics import Pairs
 from pi_daemon.documents.names import item_of
 from tests.documents.conftest import ALL, Desk
 from tests.documents.entries import Kept, answer, call, header, line, result, text, user
@@ -268,11 +268,16 @@ def test_calls_are_accounted_for_like_pi_does() -> None:
         answer("a5", "a4", [call("c7", "bash")], stopReason="toolUse"),
     )
     known = {head: item_of(head, raw) for head, raw in zip(kept.heads, kept.lines, strict=True)}
-    assert [(head.id, severity, words) for head, severity, _, words in unpaired(kept.heads, known)] == [
+    pairs = Pairs(known)
+    for head in kept.heads:
+        pairs.take([head])
+    assert [(head.id, severity, words) for head, severity, _, words in pairs.end()] == [
         ("a4", 2, "The tool call “read” has no result: a provider would refuse the context."),
         ("a5", 3, "The tool call “bash” waits for its result."),
     ]
-    assert unpaired([kept.heads[1], kept.heads[2]], {}) == []  # of what nobody has read nothing is said
+    unread = Pairs({})
+    unread.take(kept.heads[1:3])
+    assert unread.end() == []  # of what nobody has read nothing is said
 
 
 async def test_the_last_answers_alone_are_read(desk: Desk) -> None:
