@@ -7,11 +7,10 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-import msgspec
-
 from pi_daemon.documents.asked import Asked
 from pi_daemon.documents.names import Item, kind_of
 from pi_daemon.documents.view import View
+from pi_daemon.rpc import codec
 from pi_daemon.rpc.types.lsp import Diagnostic, Position, Range
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.session.head import (
@@ -61,7 +60,7 @@ def of_refusal(error: PiDaemonError) -> Diagnostic:
 
 def result_id(items: Sequence[Diagnostic]) -> str:
     """The same for the same diagnostics."""
-    return hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:16]
+    return hashlib.sha256(codec.encode(items)).hexdigest()[:16]
 
 
 async def items(asked: Asked) -> list[Diagnostic]:
@@ -125,7 +124,7 @@ async def _unpaired(asked: Asked) -> list[Diagnostic]:
     heads = [source.head for source in asked.session.trail.selection().sources]
     callers: list[Head] = []
     for part in _slices(heads):
-        callers += [head for head, after in pairwise(part) if _may_call(head, after)]
+        callers += [head for head, after in pairwise(part) if head is not None and _may_call(head, after)]
         await asyncio.sleep(0)
     known = await asked.view.items(callers[-CALLERS:])
     pairs = Pairs(known)

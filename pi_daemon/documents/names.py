@@ -146,7 +146,11 @@ def symbol_of(head: Head) -> int:
 
 
 def short(text: str, limit: int = NAME) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """Its beginning, without lone surrogates: one of them would make a large answer slow to encode."""
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    if cut.isascii():
+        return cut
+    return cut.encode(errors="replace").decode()
 
 
 def name_of(head: Head, text: str, labels: Mapping[str, str]) -> str:

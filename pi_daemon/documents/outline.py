@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from pi_daemon.documents.branches import Branch, Turn, turns
 from pi_daemon.documents.names import EVENT, LEAF, NAMESPACE, ON_PATH, Item, kind_of, name_of, short, symbol_of
 from pi_daemon.documents.view import View
 from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
+from pi_daemon.rpc import codec
 from pi_daemon.rpc.types.lsp import DocumentSymbol, Location, Position, Range, SymbolInformation
 from pi_daemon.session.head import AssistantFacts, Head, ToolResultFacts
 
@@ -87,7 +87,7 @@ async def document_symbols(view: View, uri: str, hierarchical: bool) -> bytes:
 
     def make() -> bytes:
         symbols = outline(source)
-        return msgspec.json.encode(symbols if hierarchical else flat(symbols, uri))
+        return codec.encode(symbols if hierarchical else flat(symbols, uri))
 
     made = await offload(_WORK_BYTES * len(source.lines), make)
     if len(made) <= OFFLOAD_BYTES * 16:
@@ -194,7 +194,7 @@ def _detail(head: Head, leaf: bool) -> str | None:
     if head.role != "user":
         parts.append(kind_of(head))
     if isinstance(facts, AssistantFacts):
-        parts += [facts.model] if facts.model else []
+        parts += [short(facts.model)] if facts.model else []
         parts += [f"{facts.usage_tokens:,.0f} tokens"] if facts.usage_tokens else []
         parts += [facts.stop_reason] if facts.stop_reason in ("error", "aborted", "length") else []
     return ", ".join(parts) or None

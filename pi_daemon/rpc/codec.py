@@ -145,23 +145,24 @@ def reader(cls: type[Any]) -> ParamsReader:
 
 def result(id: bytes, value: Any) -> bytes:
     """The answer that a request succeeded."""
-    return _encode(_Result(id=Raw(id), result=value))
+    return encode(_Result(id=Raw(id), result=value))
 
 
 def failure(id: bytes, error: ErrorObject) -> bytes:
     """The answer that a request failed."""
-    return _encode(_Failure(id=Raw(id), error=error))
+    return encode(_Failure(id=Raw(id), error=error))
 
 
 def notification(method: str, params: Any) -> bytes:
-    return _encode(_Notification(method=method, params=params))
+    return encode(_Notification(method=method, params=params))
 
 
 def request(id: int, method: str, params: Any) -> bytes:
-    return _encode(_Request(id=id, method=method, params=params))
+    return encode(_Request(id=id, method=method, params=params))
 
 
-def _encode(message: Struct) -> bytes:
+def encode(message: Any) -> bytes:
+    """A value of the protocol as JSON; a lone surrogate as its escape."""
     try:
         return _ENCODER.encode(message)
     except UnicodeEncodeError:

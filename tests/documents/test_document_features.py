@@ -390,3 +390,35 @@ async def test_lenses(desk: Desk) -> None:
             (7, "fork here"),
         ]
         assert (await editor.execute(found[0]["command"]))["leafId"] == "u1"
+
+
+async def test_lone_surrogates_anywhere(desk: Desk) -> None:
+    """They are legal in a file, and an answer that had them as they are would be none."""
+    lone = "cut \ud83d"
+    called = answer("a1", "u1", [call(lone, lone, path=lone)], stopReason="toolUse", model=lone)
+    path = desk.write(
+        "lone",
+        header(parentSession=f"/{lone}"),
+        user("u1", None, lone),
+        called,
+        line("label", "l", "a1", targetId="a1", label=lone),
+        line("custom_message", "k", "l", customType=lone, content=lone),
+        line("session_info", "n", "k", name=lone),
+        line(lone, lone, "n"),
+    )
+    async with desk.running():
+        for capabilities in (ALL, {}):
+            editor = await desk.editor(capabilities)
+            editor.open(path)
+            assert [one["code"] for one in await editor.diagnostics(path)] == ["callWithoutResult"]
+            symbols = await editor.about(path, "documentSymbol")
+            assert "\ud83d" not in str(symbols) and "[cut ?]" in str(symbols)
+            assert (await editor.about(path, "diagnostic"))["kind"] == "full"
+            assert await editor.about(path, "documentLink") == []
+            for number in range(7):
+                assert await editor.about(path, "hover", number, 30) is not None
+                await editor.about(path, "definition", number, 60)
+                await editor.about(path, "references", number, 60, context={"includeDeclaration": True})
+                await editor.about(path, "prepareCallHierarchy", number, 0)
+                await actions(editor, path, number)
+            await editor.call("workspace/symbol", query="cut")
