@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pi_daemon.session.errors import PiDaemonError
 
 if TYPE_CHECKING:
-    from pi_daemon.compaction.summarizers.model import ModelName
+    from pi_daemon.compaction.summarizers.streams import ModelName
     from pi_daemon.daemon.launch import Report
     from pi_daemon.daemon.server import Daemon
 

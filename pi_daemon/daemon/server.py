@@ -21,7 +21,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pi_daemon.compaction.summarizers.model import ModelName, ModelSummarizer
+from pi_daemon.compaction.summarizers.model import ModelSummarizer
+from pi_daemon.compaction.summarizers.streams import ModelName
 from pi_daemon.daemon import log, paths, systemd
 from pi_daemon.daemon.following import Following
 from pi_daemon.daemon.idle import Idle

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import select
+import socket
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 _COPY_BYTES = 256 * 1024
 """Up to here a header and its message are joined, so that they go out in one call; beyond, the copy costs more."""
 
+
+PEER_SECONDS = 0.25
+"""Between two looks whether a client that has ended its side is still there for its answers."""
 
 _PIECE_BYTES = 256 * 1024
 """As much of a large message is handed to the transport at a time: a little more than a socket takes at once."""
@@ -193,7 +198,26 @@ class FramedChannel(SocketChannel):
         self._peer_ended = True
         if self._connection is not None:
             self._connection.ended()
+        if not self._closing:
+            self._look_for_peer()
         return not self._closing
+
+    def _look_for_peer(self) -> None:
+        """One that has no more to ask waits for its answers; one that is gone asked for nothing any more. Of a Unix
+        socket the kernel tells which it is."""
+        sock = self._transport.get_extra_info("socket")
+        if sock.family == socket.AF_UNIX and not self._transport.is_closing():
+            if hung_up(sock.fileno()):
+                self._transport.abort()
+            else:
+                self._loop.call_later(PEER_SECONDS, self._look_for_peer)
+
+
+def hung_up(descriptor: int) -> bool:
+    """Whether nobody is at the other end any more."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(events & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, events in poll.poll(0))
 
 
 def deliver(item: bytes | Broken, connection: Connection, abort: Callable[[], None]) -> None:

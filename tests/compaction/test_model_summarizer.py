@@ -80,7 +80,9 @@ def test_a_previous_summary_is_to_be_updated(served: Provider, kind: str) -> Non
 @pytest.mark.parametrize("statuses", [["429"], ["500", "503"], ["529", "429", "500"]])
 def test_what_passes_is_tried_again(served: Provider, kind: str, statuses: list[str]) -> None:
     served.plan = [*statuses, "ok"]
-    assert run(summarizer(served, kind), work()).text == WORDS
+    told: list[str] = []
+    assert run(summarizer(served, kind), work(), told).text == WORDS
+    assert [words.split(":")[0] for words in told] == [f"m refused with HTTP {status}" for status in statuses]
     assert len(served.asked) == len(statuses) + 1
 
 
@@ -112,8 +114,9 @@ def test_what_does_not_pass_is_a_failure_that_says_what_to_do(served: Provider, 
 )
 def test_what_is_no_whole_answer_in_words_is_a_failure(served: Provider, kind: str, how: str, words: str) -> None:
     served.plan = [how]
+    made = summarizer(served, kind)
     with pytest.raises(SummarizerFailed) as refusal:
-        run(summarizer(served, kind), work())
+        run(ModelSummarizer(made.model, lambda name: "key", retries=0), work())
     assert words in refusal.value.message
 
 
