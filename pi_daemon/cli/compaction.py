@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from pi_daemon_client import ABSENT, Absent
+from pi_daemon_client import ABSENT, Absent, ServerError
 from pi_daemon_client.types import CompactionPlanResult, CompactResult, Retention, SummarizeParams
 
 from pi_daemon.cli import safe
@@ -55,8 +55,10 @@ class Asked:
             return ABSENT
         try:
             return sys.stdin.read() if str(self.summary) == "-" else self.summary.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Failure(Exit.FAILED, f"{self.summary} can't be read: {error}", reason="noSummary") from None
+        except UnicodeDecodeError:
+            raise Failure(Exit.FAILED, f"{self.summary} is no text in UTF-8.", reason="noSummary") from None
+        except OSError as error:
+            raise Failure(Exit.FAILED, f"{self.summary} can't be read: {error.strerror}.", reason="noSummary") from None
 
 
 async def plan(where: Where, output: Output, name: str, asked: Asked, *, full: bool) -> None:
@@ -82,17 +84,22 @@ async def compact(where: Where, output: Output, name: str, asked: Asked, *, full
 
     async def do(opened: Opened) -> None:
         before = None if output.as_json else await opened.client.context(opened.id)
-        async with output.working("Compacting") as progress:
-            done = await opened.client.compact(
-                opened.id,
-                keep_recent_tokens=_given(asked.keep_recent_tokens),
-                reserve_tokens=_given(asked.reserve_tokens),
-                instructions=_given(asked.instructions),
-                summary=summary,
-                summarizer=_given(asked.summarizer),
-                retention=asked.policy,
-                progress=progress,
-            )
+        try:
+            async with output.working("Compacting") as progress:
+                done = await opened.client.compact(
+                    opened.id,
+                    keep_recent_tokens=_given(asked.keep_recent_tokens),
+                    reserve_tokens=_given(asked.reserve_tokens),
+                    instructions=_given(asked.instructions),
+                    summary=summary,
+                    summarizer=_given(asked.summarizer),
+                    retention=asked.policy,
+                    progress=progress,
+                )
+        except ServerError as error:
+            if "retention" in error.data and not output.as_json:
+                output.print(*_facts(error.data["retention"]))
+            raise
         if output.as_json:
             output.json({"sessionId": opened.id, **done})
             return
@@ -160,6 +167,8 @@ def draw_compaction(
     table.add_row("messages", f"{messages_before:,}", f"{messages_after:,}")
     table.add_row("tokens, about", f"{done['tokensBefore']:,}", f"{done['tokensAfter']:,}")
     output.table(table)
+    if done["tokensAfter"] >= done["tokensBefore"]:
+        output.warn("The context has not become smaller: what was summarized was no longer than the summary.")
     output.print("", *_facts(done["retention"]))
     if full:
         output.print("", safe.block(done["summary"]))

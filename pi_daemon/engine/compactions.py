@@ -90,6 +90,7 @@ class Compactions:
         self._settings = settings
         self._busy: set[LiveSession] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._coming: set[LiveSession] = set()
         self._tried: WeakKeyDictionary[LiveSession, _Tried] = WeakKeyDictionary()
 
     @contextlib.contextmanager
@@ -108,7 +109,7 @@ class Compactions:
     def wants(self, session: LiveSession, tokens: int) -> bool:
         """Whether a context of `tokens`, which is too large, is to be compacted now. Not while one is under way, and
         not where the last attempt left as much, until some more has come."""
-        if session in self._busy:
+        if session in self._busy or session in self._coming:
             return False
         tried = self._tried.get(session)
         if tried is None or tokens > tried.tokens:
@@ -117,14 +118,18 @@ class Compactions:
 
     async def automatic(self, session: LiveSession, origin: Origin) -> None:
         """A compaction that nobody waits for. How it went is told to the subscribers."""
-        leaf_id = session.leaf_id
-        left = await size(session)
+        leaf_id, left = session.leaf_id, 0
+        self._coming.add(session)
         try:
+            left = await size(session)
             done = await self.compact(session, Wanted(), structs.replace(origin, call=None), lambda told: None)
             leaf_id, left = done.head.id, done.tokens_after
-        except PiDaemonError as error:
-            fields = {"sessionId": session.session_id, "reason": error.reason}
-            logger.warning("a compaction failed", extra={"fields": fields})
+        except PiDaemonError:
+            pass  # logged, and told to the subscribers
+        except Exception:
+            logger.exception("a compaction of %s failed", session.session_id)
+        finally:
+            self._coming.discard(session)
         room = max(MIN_GROWTH, session.compaction_settings.keep_recent_tokens // 2)
         self._tried[session] = _Tried(leaf_id, left + room)
 
@@ -155,13 +160,15 @@ class Compactions:
     async def compact(self, session: LiveSession, wanted: Wanted, origin: Origin | None, tell: Tell) -> Compaction:
         """Raises NothingToCompact, Busy, SummarizerFailed, LeafMoved, Superseded, InvalidParams, InvalidSettings, and
         what appending raises. Cancelled, nothing is written."""
-        session.check_writable(origin)  # before anybody is paid for a summary
+        session.check_writable(origin)
         with self.alone(session):
             settings = await self.settings(session, wanted.numbers)
             instance_id = session.instance_id
             plan = await planning.plan(session, settings)
             if wanted.summary is None:
                 self.summarizers.choose(wanted.summarizer or session.options.summarizer, origin)
+            if origin is not None:
+                await session.take_writer(origin)  # before anybody is paid for a summary that couldn't be written
             compaction_id = session.environment.session_id()
             with _told(session, compaction_id, origin):
                 return await self._compact(session, instance_id, wanted, settings, plan, origin, tell)
@@ -220,9 +227,15 @@ def _told(session: LiveSession, compaction_id: str, origin: Origin | None) -> It
     ended comes after the answer to who did."""
 
     def announce(status: str, reason: str | None = None) -> None:
+        fields = {"sessionId": session.session_id, "compactionId": compaction_id}
+        fields |= {"reason": reason} if reason is not None else {}
+        level = logging.WARNING if status == "failed" else logging.INFO
+        logger.log(level, "compaction %s", status, extra={"fields": fields})
         session.announce(CompactionStatus(compaction_id, status, reason), origin)  # type: ignore[arg-type]
 
     beginning = structs.replace(origin, call=None) if origin is not None else None
+    started = {"sessionId": session.session_id, "compactionId": compaction_id}
+    logger.info("compaction started", extra={"fields": started})
     session.announce(CompactionStatus(compaction_id, "started"), beginning)
     try:
         yield

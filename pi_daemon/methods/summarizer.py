@@ -18,6 +18,11 @@ from pi_daemon.rpc.connection import Connection, PeerError
 from pi_daemon.rpc.errors import Refused
 from pi_daemon.rpc.types.compaction import SummarizeParams, SummarizeResult
 from pi_daemon.session.errors import PiDaemonError, SummarizerFailed
+from pi_daemon.session.rawjson import loads
+from pi_daemon.session.view import one_line
+
+ERROR_CHARACTERS = 200
+"""Of what a client says went wrong, to be passed on to who asked."""
 
 
 class ClientSummarizer:
@@ -79,7 +84,7 @@ async def _ask(connection: Connection, request: Request) -> Made:
     except TimeoutError:
         raise _Failed("took too long") from None
     except PeerError as error:
-        raise _Failed("left" if error.error is None else "answered with an error") from None
+        raise _Failed("left" if error.error is None else f"answered: {_words(error.error)}") from None
     except (PiDaemonError, Refused):
         raise _Failed("gave no `summary`") from None
     if not result.summary.strip():
@@ -88,6 +93,13 @@ async def _ask(connection: Connection, request: Request) -> Made:
         raise _Failed(f"gave a summary of more than {MOST_CHARACTERS:,} characters")
     usage = result.usage if isinstance(result.usage, dict) else None
     return Made(result.summary, usage, None if result.model is UNSET else result.model)
+
+
+def _words(error: bytes) -> str:
+    """What the client says went wrong, on one line."""
+    found = loads(error) if error else None
+    message = found.get("message") if isinstance(found, dict) else None
+    return one_line(message, ERROR_CHARACTERS) if isinstance(message, str) and message.strip() else "an error"
 
 
 def wire_request(request: Request) -> SummarizeParams:

@@ -102,6 +102,8 @@ def compact(
     """Summarize the older part of what the model sees. The file only grows: nothing of it is lost."""
     from pi_daemon.cli.compaction import Asked, compact
 
+    if summary is not None and (summarizer is not None or instructions is not None):
+        raise typer.BadParameter("--summarizer and --instructions are for a summary that is still to be made.")
     chosen = summarizer.value if summarizer is not None else None
     asked = Asked(keep_recent_tokens, reserve_tokens, instructions, summary, chosen, retention.value)
     run(json, socket, sessions_dir, lambda where, output: compact(where, output, session, asked, full=full))

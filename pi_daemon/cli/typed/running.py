@@ -57,7 +57,7 @@ def serve(
             "--model",
             metavar="NAME",
             help="The model that makes summaries: openai/NAME, anthropic/NAME, or NAME with --model-url. Wants "
-            "`pip install 'pi-daemon[llm]'` and the provider's key in the environment. [PI_DAEMON_MODEL]",
+            "`pip install 'pi-daemon\\[llm]'` and the provider's key in the environment. [PI_DAEMON_MODEL]",
         ),
     ] = None,
     model_url: Annotated[
