@@ -80,7 +80,7 @@ With a prefix argument AT-POINT, at the entry at point."
      (lambda (context)
        (pi-daemon-show "*pi context*"
                        (lambda () (pi-daemon-actions--in tree (lambda () (pi-daemon-actions--show-context id))))
-                       (pi-daemon-show-context context))))))
+                       (pi-daemon-show-context context) tree)))))
 
 (defun pi-daemon-explain ()
   "Say why the model knows the entry at point, or why it doesn't."
@@ -100,7 +100,7 @@ With a prefix argument HERE only those of this session's directory."
   (interactive (list (read-string "Search sessions for: ") current-prefix-arg))
   (when (string-blank-p query)
     (user-error "Say what to search for: words, or \"phrases\" in quotation marks"))
-  (let ((cwd (and here (plist-get pi-daemon-session-state :cwd))))
+  (let ((cwd (and here (plist-get pi-daemon-session-state :cwd))) (from (current-buffer)))
     (pi-daemon-request
      "session/search" `(:query ,query :limit 100 ,@(and cwd (list :cwd cwd)))
      (lambda (result)
@@ -109,7 +109,7 @@ With a prefix argument HERE only those of this session's directory."
              (message "No entry says %s%s" (pi-daemon-text-line query)
                       (if (eq t (plist-get result :complete)) "" ", as far as sessions were searched: try again soon"))
            (pi-daemon-show "*pi search*" (lambda () (pi-daemon-search query here))
-                           (pi-daemon-actions--hits query result) t)))))))
+                           (pi-daemon-actions--hits query result) from)))))))
 
 (defun pi-daemon-actions--hits (query result)
   "What was found for QUERY, the RESULT of `session/search', in parts."

@@ -23,10 +23,10 @@
   (setq-local outline-regexp "#+ ")
   (visual-line-mode 1))
 
-(defun pi-daemon-show (name again parts &optional select)
+(defun pi-daemon-show (name again parts &optional from)
   "Show PARTS, strings, in the buffer called NAME; gives that buffer.
-AGAIN is a function that shows the same anew.  With SELECT the buffer's
-window is selected."
+AGAIN is a function that shows the same anew.  Where the buffer FROM is
+the selected window's still, the new one becomes that."
   (let ((buffer (get-buffer-create name)))
     (with-current-buffer buffer
       (unless (derived-mode-p 'pi-daemon-show-mode)
@@ -39,7 +39,10 @@ window is selected."
             (when part
               (insert part "\n"))))
         (goto-char (point-min))))
-    (if select (pop-to-buffer buffer) (display-buffer buffer))
+    ;; An answer may come when the user is at something else.
+    (if (and from (eq from (window-buffer (selected-window))))
+        (pop-to-buffer buffer)
+      (display-buffer buffer))
     (dolist (window (get-buffer-window-list buffer nil t))
       (set-window-point window (point-min))
       (set-window-start window (point-min)))
@@ -165,14 +168,7 @@ A text of several lines is an indented block."
                     (if (plist-get context :compactionId)
                         (format ", compacted by %s" (pi-daemon-text-line (plist-get context :compactionId))) ""))
             'face 'shadow))
-     (mapcar (lambda (problem)
-               (propertize (format "A provider would refuse this: %s, %s in %s"
-                                   (if (equal (plist-get problem :kind) "callWithoutResult")
-                                       "a call without a result" "a result without its call")
-                                   (pi-daemon-text-line (plist-get problem :toolCallId))
-                                   (pi-daemon-text-line (plist-get problem :entryId)))
-                           'face 'error))
-             problems)
+     (pi-daemon-show--problems (append problems nil))
      (cl-loop for message across messages
               for source across (plist-get context :sources)
               for number from 1
@@ -185,6 +181,20 @@ A text of several lines is an indented block."
                                        (pi-daemon-text-id source))
                                    "")
                              (pi-daemon-show-message message))))))
+
+(defun pi-daemon-show--problems (problems)
+  "Lines about PROBLEMS, for which a provider would refuse the context."
+  (let ((more (- (length problems) 6)))
+    (append
+     (mapcar (lambda (problem)
+               (propertize (format "A provider would refuse this: %s, %s in %s"
+                                   (if (equal (plist-get problem :kind) "callWithoutResult")
+                                       "a call without a result" "a result without its call")
+                                   (pi-daemon-text-line (plist-get problem :toolCallId))
+                                   (pi-daemon-text-line (plist-get problem :entryId)))
+                           'face 'error))
+             (if (> more 1) (seq-take problems 6) problems))
+     (and (> more 1) (list (propertize (format "and %s more of the kind" (pi-daemon-text-number more)) 'face 'error))))))
 
 ;;; What a compaction did
 

@@ -132,7 +132,7 @@ Those of the directory HERE are shown apart."
     (setq names (nreverse names))
     (gethash
      (completing-read
-      "Session: "
+      (format-prompt "Session" (car names))
       (lambda (string predicate action)
         (if (eq action 'metadata)
             `(metadata (category . pi-daemon-session)
@@ -202,7 +202,7 @@ RECOVER: its broken lines are skipped."
 
 (defun pi-daemon--visit (buffer entry)
   "Show BUFFER, a tree, with point at ENTRY where that isn't nil."
-  (pop-to-buffer buffer)
+  (pop-to-buffer-same-window buffer)
   (when entry
     (if (and (gethash entry pi-daemon-tree--places) (not pi-daemon--reading))
         (pi-daemon-tree-reveal entry)
@@ -251,9 +251,11 @@ Elsewhere fold again what was unfolded."
   (let ((found nil))
     (save-excursion
       (while (and (not found) (zerop (forward-line (if back -1 1))) (not (eobp)))
-        (when (equal "user" (plist-get (pi-daemon-tree-node) :role))
-          (setq found (point)))))
-    (if found (goto-char found) (user-error "There is no other message of a user"))))
+        (let ((nodes (or (pi-daemon-tree-folded) (list (pi-daemon-tree-node)))))
+          (setq found (cl-find "user" nodes :test #'equal :key (lambda (node) (plist-get node :role)) :from-end back)))))
+    (unless found
+      (user-error "There is no other message of a user"))
+    (pi-daemon-tree-reveal (plist-get found :id))))
 
 (defun pi-daemon-previous-user ()
   "Go to the message of a user before point."

@@ -153,7 +153,7 @@
                                       :hits (vector (list :sessionId session :entryId (nth 11 ids) :name "found here"
                                                           :type "message" :role "assistant" :timestamp "2026-01-01T00:00:00Z"
                                                           :snippet "an answer"))))
-                      t)
+                      (window-buffer (selected-window)))
       (goto-char (point-min))
       (forward-button 1)
       (push-button)

@@ -4,6 +4,8 @@
 
 (require 'helper)
 
+(defvar eglot-server-programs)
+
 (ert-deftest pi-test-text-is-harmless ()
   (should (equal (pi-daemon-text-line "a\n\tb \e[31m \u202e\u0085") "a b ␛[31m <U+202E><U+0085>"))
   (should (equal (pi-daemon-text-line (string ?a #xd83d ?b)) "a\ufffdb"))
@@ -71,5 +73,20 @@
     (should (commandp command))
     (should (stringp what))
     (should (eq command (lookup-key pi-daemon-tree-mode-map (kbd key))))))
+
+(ert-deftest pi-test-session-files-for-eglot ()
+  (require 'pi-daemon-jsonl)
+  (let ((file (make-temp-file "session" nil ".jsonl" "{}\n")) (eglot-server-programs nil) (pi-daemon-command '("a" "b")))
+    (unwind-protect
+        (with-current-buffer (find-file-noselect file)
+          (pi-daemon-jsonl-mode)
+          (should buffer-read-only)
+          (should truncate-lines)
+          (should (eq (key-binding (kbd "C-c C-t")) 'pi-daemon-open-file))
+          (kill-buffer))
+      (delete-file file))
+    ;; As when eglot is loaded.
+    (provide 'eglot)
+    (should (equal eglot-server-programs '((pi-daemon-jsonl-mode "a" "b"))))))
 
 ;;; test-text.el ends here

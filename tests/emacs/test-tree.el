@@ -138,8 +138,14 @@
       (should (pi-test-shows "<leaf>"))
       (pi-test-key "^")
       (should (equal "user" (plist-get (pi-daemon-tree-node) :role)))
-      (pi-test-key "M-p")
-      (should (equal "user" (plist-get (pi-daemon-tree-node) :role))))))
+      (dotimes (_ 5)
+        (pi-test-key "M-p"))
+      ;; That one had been folded away.
+      (should (equal "question 5" (plist-get (pi-daemon-tree-node) :preview)))
+      (pi-test-key "M-n")
+      (should (equal "question 6" (plist-get (pi-daemon-tree-node) :preview)))
+      (goto-char (point-min))
+      (should-error (pi-test-key "M-p") :type 'user-error))))
 
 (ert-deftest pi-test-tree-of-a-session-that-goes-away ()
   (let* ((session (pi-test-create)) (ids (pi-test-talk session 1)))
