@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from pi_daemon.engine.hub import Hub
 from pi_daemon.storage.changes import FileChange
+from pi_daemon.storage.indexed import Indexed
 from pi_daemon.storage.layout import Layout
 from pi_daemon.storage.system import Files
 from pi_daemon.storage.watch import Watcher
@@ -17,16 +18,19 @@ UNSEEN_SECONDS = 5.0
 
 
 class Following:
-    """Between `start` and `stop` the hub hears of changed files."""
+    """Between `start` and `stop` the hub hears of changed files, and the catalogue too."""
 
-    def __init__(self, hub: Hub, layout: Layout) -> None:
+    def __init__(self, hub: Hub, layout: Layout, indexed: Indexed | None = None) -> None:
         self._hub = hub
+        self._indexed = indexed
         self._watcher = Watcher(layout, Files(), self._tell)
         self._tidying: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """What was loaded before is looked at once: it may have changed unseen."""
         await self._watcher.start()
+        if self._indexed is not None:
+            self._indexed.follow()
         self._hub.opened = self._watcher.watch
         paths = [session.log.ref.location for session in self._hub.sessions]
         self._watcher.watch(paths)
@@ -39,9 +43,14 @@ class Following:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._tidying
         await self._watcher.stop()
+        if self._indexed is not None:
+            await self._indexed.stop()
 
     def _tell(self, changes: Sequence[FileChange]) -> None:
-        self._hub.files_changed([change.was or change.path for change in changes] + [c.path for c in changes if c.was])
+        paths = [change.was or change.path for change in changes] + [c.path for c in changes if c.was]
+        self._hub.files_changed(paths)
+        if self._indexed is not None:
+            self._indexed.note(paths)
 
     async def _tidy(self) -> None:
         while True:

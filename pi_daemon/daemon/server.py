@@ -43,10 +43,12 @@ from pi_daemon.rpc.connection import Channel, Connection
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.storage.files import FileRepository
+from pi_daemon.storage.index.keeper import Index, index_path
 from pi_daemon.storage.layout import find_layout
 from pi_daemon.storage.leaves import Leaves
 from pi_daemon.storage.memory import MemoryRepository
 from pi_daemon.storage.settings import SettingsFiles
+from pi_daemon.storage.system import Files
 from pi_daemon.transports.lock import Holder
 from pi_daemon.transports.server import AlreadyServed, CannotListen, Server
 from pi_daemon.transports.stdio import StdioServer
@@ -112,8 +114,15 @@ class Daemon:
         self._started = False
         self._hurry = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        repository = FileRepository(
+            layout,
+            self.state,
+            contact=str(config.unix) if config.unix is not None else None,
+            index=Index(index_path(self.state, layout.sessions_dir), Files()),
+        )
+        self.indexed = repository.indexed
         self.hub = Hub(
-            FileRepository(layout, self.state, contact=str(config.unix) if config.unix is not None else None),
+            repository,
             MemoryRepository(),
             defaults=config.options,
             leaves=Leaves(self.state / "leaves"),
@@ -131,7 +140,10 @@ class Daemon:
         self.hub.compactions.summarizers = self._summarizers()
         self.service = DaemonService(self.shared, Documents(self.hub, self._perform))
         self.servers: list[Server | StdioServer] = []
-        self.following = Following(self.hub, layout)
+        self.shared.finder = self.indexed
+        if self.indexed is not None:
+            self.indexed.changed = self.shared.catalogue.tell
+        self.following = Following(self.hub, layout, self.indexed)
         if config.idle > 0:
             occupied = self.shared.connections.__len__
             self.shared.presence = Idle(config.idle, occupied, self._may_leave, self._leave_idle).look

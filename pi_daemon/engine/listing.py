@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from msgspec import Struct
 
 from pi_daemon.engine.hub import Hub
@@ -33,32 +31,23 @@ class ListPage(Struct):
 
 async def list_page(hub: Hub, cwd: str | None, cursor: str | None, limit: int, progress: Progress) -> ListPage:
     """Raises InvalidParams for a cursor that no list gave."""
-    summaries = await hub.files.list(cwd, progress)
-    open_at = {session.log.ref.location for session in hub.sessions}
-    rows = [Row(summary, summary.ref.location in open_at, True) for summary in summaries]
-    for session in hub.sessions:
-        if not session.log.persisted and cwd in (None, session.header.cwd):
-            rows.append(Row(await _unwritten(session), True, False))
-    rows.sort(key=lambda row: row.place, reverse=True)
-    start = 0
+    after: tuple[str, str] | None = None
     if cursor is not None:
         modified, separator, location = cursor.partition(_SEPARATOR)
         if not separator:
             raise InvalidParams("Give the nextCursor of an earlier reply, or none.", path="cursor")
-        start = bisect_right(rows, _Descending((modified, location)), key=lambda row: _Descending(row.place))
-    page = rows[start : start + limit]
-    more = start + limit < len(rows)
-    return ListPage(page, _SEPARATOR.join(page[-1].place) if more else None)
-
-
-class _Descending:
-    """Turns the order of a key around, for bisect."""
-
-    def __init__(self, key: tuple[str, str]) -> None:
-        self.key = key
-
-    def __lt__(self, other: _Descending) -> bool:
-        return self.key > other.key
+        after = modified, location
+    summaries = await hub.files.page(cwd, after, limit + 1, progress)
+    open_at = {session.log.ref.location for session in hub.sessions}
+    rows = [Row(summary, summary.ref.location in open_at, True) for summary in summaries]
+    for session in hub.sessions:
+        if not session.log.persisted and cwd in (None, session.header.cwd):
+            row = Row(await _unwritten(session), True, False)
+            if after is None or row.place < after:
+                rows.append(row)
+    rows.sort(key=lambda row: row.place, reverse=True)
+    page = rows[:limit]
+    return ListPage(page, _SEPARATOR.join(page[-1].place) if len(rows) > limit else None)
 
 
 async def _unwritten(session: LiveSession) -> SessionSummary:

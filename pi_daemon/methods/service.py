@@ -12,6 +12,7 @@ from msgspec import Raw, UnsetType
 
 from pi_daemon.compaction.retention import POLICIES
 from pi_daemon.methods import (
+    catalogue,
     compaction,
     context,
     daemon,
@@ -26,6 +27,7 @@ from pi_daemon.methods import (
     subscriptions,
     writer,
 )
+from pi_daemon.methods.listeners import OUTBOX_KEY, missed
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.call import Call
@@ -67,6 +69,10 @@ HANDLERS: dict[str, Handler] = {
     "session/requestWriter": writer.request_writer,
     "session/subscribe": subscriptions.subscribe,
     "session/unsubscribe": subscriptions.unsubscribe,
+    "session/search": catalogue.search,
+    "catalog/totals": catalogue.totals,
+    "catalog/subscribe": catalogue.subscribe,
+    "catalog/unsubscribe": catalogue.unsubscribe,
     "daemon/status": daemon.status,
     "daemon/doctor": doctoring.doctor,
     "daemon/stop": daemon.stop,
@@ -81,6 +87,8 @@ FEATURES: dict[str, dict[str, Any]] = {
     "doctor": {},
     "export": {"formats": ["jsonl", "tree", "markdown"]},
     "replay": {},
+    "search": {},
+    "catalog": {},
     "progress": {},
 }
 """What a client may count on; a feature that is absent isn't there."""
@@ -154,6 +162,7 @@ class DaemonService:
 
     def disconnected(self, connection: Connection) -> None:
         client_id = connection.client.client_id
+        self.shared.catalogue.leave(connection)
         self.shared.connections.pop(client_id, None)
         self.shared.presence()
         fields = {"clientId": client_id, "clients": len(self.shared.connections)}
@@ -177,6 +186,8 @@ class DaemonService:
             await asyncio.wait(set(self._leaving))
 
     def resync(self, session_id: str) -> bytes | None:
+        if session_id == OUTBOX_KEY:
+            return missed()
         session = self.shared.hub.loaded(session_id)
         if session is None:
             return None

@@ -10,8 +10,10 @@ from pi_daemon.engine.events import Change, Origin
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.methods import wire
+from pi_daemon.methods.listeners import CatalogueListeners
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.connection import Connection
+from pi_daemon.storage.protocols import Finder
 
 
 class Shared:
@@ -39,6 +41,8 @@ class Shared:
         self.ask_owner: Callable[[str, str], Awaitable[None]] = _nobody
         self.started = time.monotonic()
         self.connections: dict[str, Connection] = {}
+        self.finder: Finder | None = None
+        self.catalogue = CatalogueListeners()
 
     def origin(self, call: Call) -> Origin:
         client = call.connection.client

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from pi_daemon.rpc.types import catalogue as cat
 from pi_daemon.rpc.types import compaction as c
 from pi_daemon.rpc.types import doctor as d
 from pi_daemon.rpc.types import entries as e
@@ -177,6 +178,21 @@ METHODS: dict[str, Method] = {
         _SESSION,
     ),
     "session/unsubscribe": Method(s.SessionParams, s.UnsubscribeResult, "Hear no more of a session."),
+    "session/search": Method(
+        cat.SearchParams, cat.SearchResult, "Entries of all sessions that say something, at once from what is indexed."
+    ),
+    "catalog/totals": Method(
+        cat.CatalogParams,
+        cat.CatalogTotals,
+        "Tokens and cost of all sessions; what a fork has copied is counted once.",
+        ("storageFailed",),
+    ),
+    "catalog/subscribe": Method(
+        cat.CatalogParams, cat.CatalogStatus, "Hear of session files that come, change and go."
+    ),
+    "catalog/unsubscribe": Method(
+        cat.CatalogParams, cat.CatalogStatus, "Hear no more of them: of one directory's, or of all."
+    ),
     "daemon/status": Method(life.Empty, s.StatusResult, "What the daemon is doing."),
     "daemon/doctor": Method(
         d.DoctorParams,
@@ -199,6 +215,7 @@ NOTIFICATIONS: dict[str, Notification] = {
     "session/failed": Notification(n.Failed, "A write failed for good, or the file can't be opened as it is now."),
     "session/deleted": Notification(n.Deleted, "The session was deleted, or its file by another process."),
     "session/resync": Notification(n.Resync, "Notifications were left out."),
+    "catalog/changed": Notification(cat.CatalogChanged, "Session files have come, changed or gone."),
     "daemon/replaced": Notification(
         n.DaemonReplaced,
         "From `pi-daemon connect`: the daemon behind it was replaced. Requests that were in flight have been answered "

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -22,6 +20,8 @@ from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.catalogue import Catalogue
 from pi_daemon.storage.examine import Examination, put_away
 from pi_daemon.storage.follow import Follower
+from pi_daemon.storage.index.keeper import Index
+from pi_daemon.storage.indexed import Indexed, reporting
 from pi_daemon.storage.journal import FileLog
 from pi_daemon.storage.keep import keep_copy
 from pi_daemon.storage.kept import KeptLines
@@ -72,6 +72,7 @@ class FileRepository:
         lock_dir: Path | None = None,
         contact: str | None = None,
         files: Files | None = None,
+        index: Index | None = None,
     ) -> None:
         self.layout = layout
         self._files = files or Files()
@@ -85,7 +86,9 @@ class FileRepository:
         self._owns: WeakValueDictionary[Path, OwnLines] = WeakValueDictionary()
         self._parted: set[OwnLines] = set()
         self._own_lock = threading.Lock()
-        self._catalogue = Catalogue(self._files, layout)
+        self._catalogue = Catalogue(self._files, layout, index)
+        self.indexed = Indexed(self._catalogue, index, self._files) if index is not None else None
+        """What is known of all sessions, where an index is kept."""
 
     async def create(self, header: Header, lines: Sequence[bytes] = (), *, persist: bool) -> tuple[Loaded, FileLog]:
         return await in_thread(self._create, header, lines, persist)
@@ -103,16 +106,24 @@ class FileRepository:
         return await in_thread(self._copy, source, header)
 
     async def list(self, cwd: str | None, progress: Progress | None = None) -> list[SessionSummary]:
-        found = await _watched(progress, partial(self._catalogue.summaries, cwd))
+        found = await reporting(progress, self._catalogue.summaries, cwd)
         if not found:
             await in_thread(self.layout.check, self._files)
         return found
 
     async def examine(self, progress: Progress | None = None) -> Examined:
-        return await _watched(progress, Examination(self._files, self.layout).run)
+        return await reporting(progress, Examination(self._files, self.layout).run)
 
     async def put_away(self, path: str) -> str:
         return await in_thread(put_away, self._files, self.layout, path, self._leftovers_dir)
+
+    async def page(
+        self, cwd: str | None, after: tuple[str, str] | None, limit: int, progress: Progress | None = None
+    ) -> Sequence[SessionSummary]:
+        found = await reporting(progress, self._catalogue.page, cwd, after, limit)
+        if not found and after is None:
+            await in_thread(self.layout.check, self._files)
+        return found
 
     async def delete(self, ref: SessionRef) -> str | None:
         return await in_thread(self._delete, ref)
@@ -319,18 +330,3 @@ class FileRepository:
 
 
 Watched = Callable[[Progress, threading.Event], T]
-
-
-async def _watched(progress: Progress | None, work: Watched[T]) -> T:
-    """Do it in a thread. It reports to the loop, and is told to stop where nobody waits for it any more."""
-    loop = asyncio.get_running_loop()
-    stop = threading.Event()
-
-    def report(done: int, total: int) -> None:
-        if progress is not None and not stop.is_set():
-            loop.call_soon_threadsafe(progress, done, total)
-
-    try:
-        return await in_thread(work, report, stop)
-    finally:
-        stop.set()

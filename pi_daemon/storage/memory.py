@@ -143,6 +143,13 @@ class MemoryRepository:
             progress(len(found), len(found))
         return newest_first(found)
 
+    async def page(
+        self, cwd: str | None, after: tuple[str, str] | None, limit: int, progress: Progress | None = None
+    ) -> Sequence[SessionSummary]:
+        found = await self.list(cwd, progress)
+        found.sort(key=_place, reverse=True)
+        return [summary for summary in found if after is None or _place(summary) < after][:limit]
+
     async def delete(self, ref: SessionRef) -> str | None:
         self._session(ref)
         del self._sessions[ref.session_id]
@@ -186,3 +193,7 @@ class MemoryRepository:
             summary.read(b"\n".join([*lines, b""]))
         ref = SessionRef(session.header.id, SCHEME + session.header.id)
         return summary.made(ref, sum(map(len, lines)) + len(lines), 0)
+
+
+def _place(summary: SessionSummary) -> tuple[str, str]:
+    return summary.modified, summary.ref.location

@@ -95,7 +95,8 @@ class Owner(Struct, frozen=True):
 
 
 class SessionSummary(Struct, frozen=True):
-    """What a listing shows of a session that need not be open. Times are ISO 8601 with ms and Z."""
+    """What a listing shows of a session that need not be open. Times are ISO 8601 with ms and Z; `models` are
+    `provider/model`, in the order in which they first answered."""
 
     ref: SessionRef
     cwd: str
@@ -106,6 +107,79 @@ class SessionSummary(Struct, frozen=True):
     message_count: int
     first_message: str
     size: int
+    models: tuple[str, ...] = ()
+
+
+class Wanted(Struct, frozen=True):
+    """What is looked for. `after` and `before` in ms since 1970; `model` with or without its provider; `role` of a
+    message, or the type of an entry that is none; `label` of the entry."""
+
+    query: str
+    cwd: str | None = None
+    role: str | None = None
+    model: str | None = None
+    label: str | None = None
+    after: float | None = None
+    before: float | None = None
+    cursor: str | None = None
+    limit: int = 20
+
+
+class SearchHit(Struct, frozen=True):
+    """An entry that says what was looked for. `on_path`: the file's last entry descends from it; `tip_id` is the last
+    entry that does, None where it can't be told. `snippet` is one line."""
+
+    ref: SessionRef
+    entry_id: str
+    type: str
+    role: str | None
+    timestamp: str
+    snippet: str
+    on_path: bool
+    tip_id: str | None
+    name: str | None = None
+    cwd: str = ""
+
+
+class SearchPage(Struct, frozen=True):
+    """`complete`: the text of all sessions was searched; else `done` of `total` bytes of session files."""
+
+    hits: list[SearchHit]
+    complete: bool
+    cursor: str | None = None
+    done: int = 0
+    total: int = 0
+
+
+class SessionChange(Struct, frozen=True):
+    """A session file has come, changed or gone."""
+
+    kind: Literal["created", "changed", "deleted"]
+    ref: SessionRef
+    cwd: str
+
+
+class TotalsOf(Struct, frozen=True):
+    """Over many sessions, each answer counted once. `repeated` are the copies in forks that were not counted."""
+
+    sessions: int
+    messages: int
+    replies: int
+    repeated: int
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+    cost: float
+
+
+class Finder(Protocol):
+    """Answers from what is known of all sessions, at once with what is there."""
+
+    async def search(self, wanted: Wanted) -> SearchPage:
+        """Raises InvalidParams for a query that says nothing, or a cursor that no search gave."""
+
+    async def totals(self, cwd: str | None) -> TotalsOf: ...
 
 
 class CheckReport(Struct, frozen=True):
@@ -274,6 +348,12 @@ class Repository(Protocol):
 
     async def list(self, cwd: str | None, progress: Progress | None = None) -> list[SessionSummary]:
         """Newest activity first; files that can't be read are left out."""
+
+    async def page(
+        self, cwd: str | None, after: tuple[str, str] | None, limit: int, progress: Progress | None = None
+    ) -> Sequence[SessionSummary]:
+        """Up to `limit` of them that come after one that was modified then and has that location; newest activity
+        first."""
 
     async def delete(self, ref: SessionRef) -> str | None:
         """To the trash; where it went, if that is known. Raises SessionNotFound, StorageFailed."""

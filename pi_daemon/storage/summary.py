@@ -1,7 +1,8 @@
 """What a listing shows of a session that need not be open, from one pass over its lines.
 
 The meaning is pi 1.6.0's: every message counts, the last name wins, the activity is that of user and assistant
-messages. pi leaves out a file with a message that is odd (no message at all, null content); here it is listed.
+messages. pi leaves out a file with a message that is odd (no message at all, null content); here it is listed. The same
+pass notes what a search over sessions asks of them: models, labels, and how the entries hang together.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field, structs
 
 from pi_daemon.session.dates import from_ms, to_ms
 from pi_daemon.session.head import Header
 from pi_daemon.session.rawjson import JS_SPACE, BadJson, loads
+from pi_daemon.storage.index.replies import Reply, UsageRead, reply_of, reply_of_value
+from pi_daemon.storage.index.runs import Known, Runs
 from pi_daemon.storage.protocols import SessionRef, SessionSummary
 
 SHOWN = 200
@@ -30,6 +33,10 @@ class _User(_Message, tag="user", gc=False):
 
 class _Assistant(_Message, tag="assistant", gc=False):
     content: Raw = Raw()
+    provider: str | None = None
+    model: str | None = None
+    responseId: str | None = None
+    usage: UsageRead | None = None
 
 
 class _Other(Struct, tag_field="role", gc=False): ...
@@ -49,23 +56,53 @@ class _Custom(_Other, tag="custom", gc=False): ...
 
 class _Line(Struct, gc=False):
     type: str
+    id: str = ""
+    parentId: str | None = None
     timestamp: str = ""
     name: str | None = None
+    targetId: str | None = None
+    label: str | None = None
     message: _User | _Assistant | _ToolResult | _System | _Shell | _Custom | None = None
 
 
 _decode_lines = msgspec.json.Decoder(_Line).decode_lines
 
 
-class Summary:
-    """Grows with each block of whole lines that it reads. `header` may come from a block too."""
+class Tally(Struct, array_like=True):
+    """What has been counted: `active` in ms since 1970, `lines` so far, `models` as `provider/model`, `labels` by the
+    id of their entry."""
 
-    def __init__(self, header: Header) -> None:
+    name: str | None = None
+    messages: int = 0
+    first: str | None = None
+    active: float = 0.0
+    lines: int = 0
+    models: dict[str, None] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    runs: Runs = field(default_factory=Runs)
+
+
+class Summary:
+    """Grows with each block of whole lines that it reads. `tally`: what an earlier pass has counted; `replies` are the
+    answers that this one has met, for who takes them."""
+
+    def __init__(self, header: Header, tally: Tally | None = None) -> None:
         self.header = header
-        self._name: str | None = None
-        self._messages = 0
-        self._first: str | None = None
-        self._active = 0.0
+        self.tally = tally if tally is not None else Tally()
+        self.replies: list[Reply] = []
+        self._known: Known | None = Known() if tally is None else None
+        if header.version < 2:
+            self.tally.runs.odd = True  # its entries get their ids from the whole file
+
+    def ended(self) -> None:
+        """The pass is over: what only it needs is let go."""
+        self._known = None
+
+    def branched(self) -> Summary:
+        """A copy, to read on what may yet change."""
+        tally = self.tally
+        tally = structs.replace(tally, models=dict(tally.models), labels=dict(tally.labels), runs=tally.runs.branched())
+        return Summary(self.header, tally)
 
     def read(self, block: bytes) -> None:
         """`block` ends with a newline, but for the last one of a file. What can't be read is passed over."""
@@ -76,62 +113,130 @@ class Summary:
         if lines and _one_each(block, len(lines)):
             self._read_lines(lines)
         else:
-            for line in block.split(b"\n"):
-                self._read_line(line)
+            self._read_block(block)
 
     def _read_lines(self, lines: list[_Line]) -> None:
+        tally = self.tally
         messages = 0
+        first = tally.lines
+        entries = True
         for line in lines:
             message = line.message
             if line.type == "message":
                 messages += 1
-                if isinstance(message, _Other) or message is None or not message.content:
+                if isinstance(message, _Other) or message is None:
+                    continue
+                if isinstance(message, _Assistant):
+                    self._answered(line, message)
+                if not message.content:
                     continue
                 at = message.timestamp
                 if at is None:
                     at = to_ms(line.timestamp) or 0.0
-                if at > self._active:
-                    self._active = at
-                if self._first is None and message.__class__ is _User:
-                    self._first = _text(_value(bytes(message.content)))
+                if at > tally.active:
+                    tally.active = at
+                if tally.first is None and message.__class__ is _User:
+                    tally.first = _text(_value(bytes(message.content)))
             elif line.type == "session_info":
-                self._name = (line.name or "").strip(JS_SPACE) or None
-        self._messages += messages
+                tally.name = (line.name or "").strip(JS_SPACE) or None
+            elif line.type == "label":
+                self._labelled(line.targetId, line.label)
+            elif line.type == "session":
+                entries = False
+        tally.messages += messages
+        tally.lines += len(lines)
+        ids = [line.id for line in lines]
+        if entries and all(ids):
+            parents = [line.parentId or None for line in lines]
+            tally.runs.add(ids, parents, range(first, tally.lines), self._known)
+        else:
+            places = [n for n, line in enumerate(lines) if line.id and line.type != "session"]
+            parents = [lines[n].parentId or None for n in places]
+            tally.runs.add([ids[n] for n in places], parents, [first + n for n in places], self._known)
 
-    def _read_line(self, line: bytes) -> None:
+    def _answered(self, line: _Line, message: _Assistant) -> None:
+        model = f"{message.provider or ''}/{message.model or ''}"
+        self.tally.models[model] = None
+        reply = reply_of(line.id, line.timestamp, message.responseId, model, message.usage)
+        if reply is not None:
+            self.replies.append(reply)
+
+    def _labelled(self, target: str | None, label: str | None) -> None:
+        if target is None:
+            return
+        if label:
+            self.tally.labels[target] = label
+        else:
+            self.tally.labels.pop(target, None)
+
+    def _read_block(self, block: bytes) -> None:
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        tally = self.tally
+        for number, line in enumerate(lines, tally.lines):
+            entry = self._read_line(line)
+            if entry is not None:
+                tally.runs.add([entry[0]], [entry[1]], [number], self._known)
+        tally.lines += len(lines)
+
+    def _read_line(self, line: bytes) -> tuple[str, str | None] | None:
+        """Count one line. Gives the id of an entry and its parent's."""
         value = _value(line)
         if not isinstance(value, dict):
-            return
-        if value.get("type") == "session_info":
+            return None
+        tally, kind = self.tally, value.get("type")
+        if kind == "session_info":
             name = value.get("name")
-            self._name = (name.strip(JS_SPACE) if isinstance(name, str) else None) or None
-        elif value.get("type") == "message":
-            self._messages += 1
+            tally.name = (name.strip(JS_SPACE) if isinstance(name, str) else None) or None
+        elif kind == "label":
+            target, label = value.get("targetId"), value.get("label")
+            self._labelled(target if isinstance(target, str) else None, label if isinstance(label, str) else None)
+        elif kind == "message":
+            tally.messages += 1
             message = value.get("message")
-            if isinstance(message, dict) and message.get("role") in ("user", "assistant") and "content" in message:
-                at = message.get("timestamp")
-                if not isinstance(at, int | float):
-                    at = to_ms(value["timestamp"]) if isinstance(value.get("timestamp"), str) else None
-                self._active = max(self._active, at or 0.0)
-                if message["role"] == "user" and self._first is None:
-                    self._first = _text(message["content"])
+            if isinstance(message, dict) and message.get("role") in ("user", "assistant"):
+                self._read_message(value, message)
+        name, parent = value.get("id"), value.get("parentId")
+        if kind == "session" or not isinstance(name, str) or not name:
+            return None
+        return name, (parent or None) if isinstance(parent, str) else None
+
+    def _read_message(self, value: dict[str, Any], message: dict[str, Any]) -> None:
+        tally = self.tally
+        if message["role"] == "assistant":
+            provider, model = message.get("provider"), message.get("model")
+            both = f"{provider if isinstance(provider, str) else ''}/{model if isinstance(model, str) else ''}"
+            tally.models[_clean(both)] = None
+            reply = reply_of_value(value, message, _clean(both))
+            if reply is not None:
+                self.replies.append(reply)
+        if "content" not in message:
+            return
+        at = message.get("timestamp")
+        if not isinstance(at, int | float):
+            at = to_ms(value["timestamp"]) if isinstance(value.get("timestamp"), str) else None
+        tally.active = max(tally.active, at or 0.0)
+        if message["role"] == "user" and tally.first is None:
+            tally.first = _text(message["content"])
 
     def made(self, ref: SessionRef, size: int, mtime_ms: float) -> SessionSummary:
         """`size` in bytes; `mtime_ms` stands in where the file names no time."""
-        header = self.header
+        header, tally = self.header, self.tally
         fallback = from_ms(mtime_ms) or ""
         started = to_ms(header.timestamp)
         created = (None if started is None else from_ms(started)) or fallback
         return SessionSummary(
             ref,
             _clean(header.cwd),
-            None if self._name is None else _clean(self._name),
+            None if tally.name is None else _clean(tally.name),
             None if header.parent_session is None else _clean(header.parent_session),
             created,
-            (from_ms(self._active) if self._active > 0 else None) or created,
-            self._messages,
-            self._first or "",
+            (from_ms(tally.active) if tally.active > 0 else None) or created,
+            tally.messages,
+            tally.first or "",
             size,
+            tuple(tally.models),
         )
 
 

@@ -509,6 +509,41 @@ class SubscribeParams(TypedDict):
     since: NotRequired[SubscribeSince]
 
 
+class SearchParams(TypedDict):
+    """What to look for.
+
+    `query`: words, and "phrases" in quotation marks; an entry has to say all of them. They are found within
+    other words, in names and in paths, upper and lower case alike. Nothing in it is an operator.
+    `cwd`: in sessions whose agent works there.
+    `role`: in messages of that role, or in entries of that type.
+    `model`: in answers of that model, as `provider/model` or `model`.
+    `label`: in entries with that label.
+    `after`: in entries of that time or later, ISO 8601.
+    `before`: in entries before that time, ISO 8601.
+    `cursor`: `nextCursor` of the page before.
+    `limit`: at most 100.
+    """
+
+    query: str
+    cwd: NotRequired[str]
+    role: NotRequired[str]
+    model: NotRequired[str]
+    label: NotRequired[str]
+    after: NotRequired[str]
+    before: NotRequired[str]
+    cursor: NotRequired[str]
+    limit: NotRequired[int]
+
+
+class CatalogParams(TypedDict):
+    """Which sessions.
+
+    `cwd`: those whose agent works there; absent: all.
+    """
+
+    cwd: NotRequired[str]
+
+
 class DoctorParams(TypedDict):
     """What to do.
 
@@ -1515,6 +1550,77 @@ class UnsubscribeResult(TypedDict):
     status: Literal["notOpen", "notSubscribed", "unsubscribed"]
 
 
+class SearchHit(TypedDict):
+    """An entry that says what was looked for.
+
+    `sessionId`: its session.
+    `path`: the session's file.
+    `name`: the session's name; null without one.
+    `cwd`: the directory that its agent works in.
+    `entryId`: the entry.
+    `type`: the kind of entry.
+    `role`: of a message.
+    `timestamp`: the entry's.
+    `snippet`: one line of its text around what was found, never longer than a preview by much.
+    `onPath`: whether it lies on the path to the last entry of the file.
+    `tipId`: the last entry of the file that descends from it, so the end of the branch on which it lies; null
+    where that can't be told.
+    """
+
+    sessionId: str
+    path: str
+    name: str | None
+    cwd: str
+    entryId: str
+    type: str
+    role: NotRequired[str]
+    timestamp: str
+    snippet: str
+    onPath: bool
+    tipId: str | None
+
+
+class SearchResult(TypedDict):
+    """What was found.
+
+    `hits`: by relevance among what is about as old, and newer before older. May be empty though there is more.
+    `complete`: whether the text of all sessions was searched; false while it is being indexed.
+    `indexed`: 0 to 1: the share of the text that was searched.
+    `nextCursor`: where there is more.
+    """
+
+    hits: list[SearchHit]
+    complete: bool
+    indexed: float
+    nextCursor: NotRequired[str]
+
+
+class CatalogTotals(TypedDict):
+    """Sums over sessions. An answer that a fork has copied is counted once.
+
+    `sessions`: how many sessions there are.
+    `messages`: how many messages they have, copies included.
+    `replies`: how many answers of models they have.
+    `repeated`: how many copies of those there are beside, in forks.
+    `tokens`: sums over `replies`.
+    """
+
+    sessions: int
+    messages: int
+    replies: int
+    repeated: int
+    tokens: TokenTotals
+
+
+class CatalogStatus(TypedDict):
+    """Whether the client hears of session files that come, change and go.
+
+    `subscribed`: whether it does now.
+    """
+
+    subscribed: bool
+
+
 class ClientStatus(TypedDict):
     """One connection.
 
@@ -1871,6 +1977,34 @@ class Resync(TypedDict):
     sessionId: str
     instanceId: str
     revision: int
+
+
+class SessionFile(TypedDict):
+    """A session file.
+
+    `sessionId`: the session.
+    `path`: its file.
+    `cwd`: the directory that its agent works in.
+    """
+
+    sessionId: str
+    path: str
+    cwd: str
+
+
+class CatalogChanged(TypedDict):
+    """Session files that have come, changed or gone, some of them perhaps more than once.
+
+    `created`: those that have come.
+    `changed`: those that were written to.
+    `deleted`: those that have gone.
+    `missed`: true: others were left out because the client did not read, or there were too many; list anew.
+    """
+
+    created: list[SessionFile]
+    changed: list[SessionFile]
+    deleted: list[SessionFile]
+    missed: bool
 
 
 class DaemonReplaced(TypedDict):

@@ -433,6 +433,37 @@ export interface SubscribeParams {
   since?: SubscribeSince;
 }
 
+/** What to look for. */
+export interface SearchParams {
+  /**
+   * words, and "phrases" in quotation marks; an entry has to say all of them. They are found within other words, in
+   * names and in paths, upper and lower case alike. Nothing in it is an operator.
+   */
+  query: string;
+  /** in sessions whose agent works there. */
+  cwd?: string;
+  /** in messages of that role, or in entries of that type. */
+  role?: string;
+  /** in answers of that model, as `provider/model` or `model`. */
+  model?: string;
+  /** in entries with that label. */
+  label?: string;
+  /** in entries of that time or later, ISO 8601. */
+  after?: string;
+  /** in entries before that time, ISO 8601. */
+  before?: string;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+  /** at most 100. */
+  limit?: number;
+}
+
+/** Which sessions. */
+export interface CatalogParams {
+  /** those whose agent works there; absent: all. */
+  cwd?: string;
+}
+
 /** What to do. */
 export interface DoctorParams {
   /** mend what `repair` names; false changes nothing. */
@@ -1283,6 +1314,67 @@ export interface UnsubscribeResult {
   status: "notOpen" | "notSubscribed" | "unsubscribed";
 }
 
+/** An entry that says what was looked for. */
+export interface SearchHit {
+  /** its session. */
+  sessionId: string;
+  /** the session's file. */
+  path: string;
+  /** the session's name; null without one. */
+  name: string | null;
+  /** the directory that its agent works in. */
+  cwd: string;
+  /** the entry. */
+  entryId: string;
+  /** the kind of entry. */
+  type: string;
+  /** of a message. */
+  role?: string;
+  /** the entry's. */
+  timestamp: string;
+  /** one line of its text around what was found, never longer than a preview by much. */
+  snippet: string;
+  /** whether it lies on the path to the last entry of the file. */
+  onPath: boolean;
+  /**
+   * the last entry of the file that descends from it, so the end of the branch on which it lies; null where that
+   * can't be told.
+   */
+  tipId: string | null;
+}
+
+/** What was found. */
+export interface SearchResult {
+  /** by relevance among what is about as old, and newer before older. May be empty though there is more. */
+  hits: SearchHit[];
+  /** whether the text of all sessions was searched; false while it is being indexed. */
+  complete: boolean;
+  /** 0 to 1: the share of the text that was searched. */
+  indexed: number;
+  /** where there is more. */
+  nextCursor?: string;
+}
+
+/** Sums over sessions. An answer that a fork has copied is counted once. */
+export interface CatalogTotals {
+  /** how many sessions there are. */
+  sessions: number;
+  /** how many messages they have, copies included. */
+  messages: number;
+  /** how many answers of models they have. */
+  replies: number;
+  /** how many copies of those there are beside, in forks. */
+  repeated: number;
+  /** sums over `replies`. */
+  tokens: TokenTotals;
+}
+
+/** Whether the client hears of session files that come, change and go. */
+export interface CatalogStatus {
+  /** whether it does now. */
+  subscribed: boolean;
+}
+
 /** One connection. */
 export interface ClientStatus {
   /** its id. */
@@ -1602,6 +1694,28 @@ export interface Resync {
   revision: number;
 }
 
+/** A session file. */
+export interface SessionFile {
+  /** the session. */
+  sessionId: string;
+  /** its file. */
+  path: string;
+  /** the directory that its agent works in. */
+  cwd: string;
+}
+
+/** Session files that have come, changed or gone, some of them perhaps more than once. */
+export interface CatalogChanged {
+  /** those that have come. */
+  created: SessionFile[];
+  /** those that were written to. */
+  changed: SessionFile[];
+  /** those that have gone. */
+  deleted: SessionFile[];
+  /** true: others were left out because the client did not read, or there were too many; list anew. */
+  missed: boolean;
+}
+
 /**
  * Another process serves this connection now. Subscribe again, and set options again: nothing of the old one's
  * subscriptions is left, nor of what sessions were set to.
@@ -1704,6 +1818,14 @@ export interface Requests {
   "session/subscribe": { params: SubscribeParams; result: SubscribeResult };
   /** Hear no more of a session. */
   "session/unsubscribe": { params: SessionParams; result: UnsubscribeResult };
+  /** Entries of all sessions that say something, at once from what is indexed. */
+  "session/search": { params: SearchParams; result: SearchResult };
+  /** Tokens and cost of all sessions; what a fork has copied is counted once. */
+  "catalog/totals": { params: CatalogParams; result: CatalogTotals };
+  /** Hear of session files that come, change and go. */
+  "catalog/subscribe": { params: CatalogParams; result: CatalogStatus };
+  /** Hear no more of them: of one directory's, or of all. */
+  "catalog/unsubscribe": { params: CatalogParams; result: CatalogStatus };
   /** What the daemon is doing. */
   "daemon/status": { params: Empty; result: StatusResult };
   /**
@@ -1748,6 +1870,8 @@ export interface Notifications {
   "session/deleted": Deleted;
   /** Notifications were left out. */
   "session/resync": Resync;
+  /** Session files have come, changed or gone. */
+  "catalog/changed": CatalogChanged;
   /**
    * From `pi-daemon connect`: the daemon behind it was replaced. Requests that were in flight have been answered
    * with `shuttingDown`, open documents were opened again.

@@ -1,0 +1,374 @@
+"""The index of one sessions directory: kept up in a thread of its own, asked in another.
+
+First the rows of the catalogue are written, then the text of messages is read behind them, in portions, the newest
+session first. Nothing here raises for what is wrong with the index: it is made anew, and until then less is found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from pi_daemon.storage.index import blocks
+from pi_daemon.storage.index.blocks import Part, TextState
+from pi_daemon.storage.index.database import Database, damaged
+from pi_daemon.storage.index.replies import Reply, Totals
+from pi_daemon.storage.index.rows import Row, decode, encode, sealed, unsealed
+from pi_daemon.storage.system import Files
+
+logger = logging.getLogger(__name__)
+
+PORTION_CHARS = 1_000_000
+"""Of text that is put into the index at a time, in about 0.1 s: as long as one who asks may have to wait for the disk,
+and as much work as a killed daemon loses."""
+
+PORTION_FILES = 200
+
+Result = TypeVar("Result")
+
+_replies_encoder = msgspec.msgpack.Encoder()
+_replies_decoder = msgspec.msgpack.Decoder(tuple[bytes, bytes, list[Reply]])
+
+
+class Source(Protocol):
+    """What is known of the files: the catalogue."""
+
+    def rows(self) -> list[tuple[str, Row]]: ...
+
+    def row(self, path: str) -> Row | None: ...
+
+    def replies(self, path: str) -> Sequence[Reply]:
+        """Read from the file. Raises OSError."""
+
+
+class Progress(Struct, frozen=True):
+    """Bytes of session files whose text is in the index, of all."""
+
+    done: int
+    total: int
+
+
+class _Pending(Struct):
+    """`answers` are those between two marks of the file; `fresh`: the first of them begins it."""
+
+    row: Row | None
+    answers: list[tuple[bytes, bytes, list[Reply]]]
+    fresh: bool
+
+
+def index_path(state_dir: Path, sessions_dir: Path) -> Path:
+    """Each sessions directory has its own."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(sessions_dir))).hexdigest()[:16]
+    return state_dir / "index" / f"{name}.sqlite3"
+
+
+class Index:
+    """At `path`; `source` is set by whoever knows the files. `follow` begins the text, `close` ends everything."""
+
+    def __init__(self, path: Path, files: Files) -> None:
+        self._files = files
+        self._database = Database(path, files)
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="pi-daemon-index")
+        self._asking = ThreadPoolExecutor(1, thread_name_prefix="pi-daemon-search")
+        self._guard = threading.Lock()
+        self._pending: dict[str, _Pending] = {}
+        self._flushing = False
+        self._changed: set[str] = set()
+        self._todo: list[str] = []
+        self._states: dict[str, TextState] | None = None
+        self._newest = -1.0
+        self.source: Source | None = None
+        self._following = False
+        self._closed = False
+
+    # The catalogue's rows
+
+    def load(self) -> Mapping[str, Row]:
+        with contextlib.suppress(RuntimeError):  # closed
+            found = self._writing.submit(self._write, self._load).result()
+            return found or self._asking.submit(self._asked, self._load).result() or {}
+        return {}
+
+    def put(self, path: str, row: Row | None, replies: Sequence[Reply], before: bytes) -> None:
+        with self._guard:
+            pending = self._pending.get(path)
+            if pending is None or not before or row is None:
+                pending = self._pending[path] = _Pending(row, [], not before or row is None)
+            pending.row = row
+            if row is not None:
+                pending.answers.append((before, row.mark, list(replies)))
+            self._changed.add(path)
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._guard:
+            due = bool(self._pending) and not self._flushing and not self._closed
+            self._flushing |= due
+        if due:
+            self._submit(self._flush)
+
+    def _load(self, connection: sqlite3.Connection) -> dict[str, Row]:
+        found = {}
+        for path, data in connection.execute("SELECT path, row FROM sessions"):
+            row = decode(path, data)
+            if row is not None:
+                found[path] = row
+        return found
+
+    def _flush(self) -> None:
+        with self._guard:
+            pending, self._pending = self._pending, {}
+            self._flushing = False
+        self._write(lambda connection: self._store(connection, pending))
+        self._go_on()
+
+    def _store(self, connection: sqlite3.Connection, pending: Mapping[str, _Pending]) -> None:
+        with _transaction(connection):
+            for path, one in pending.items():
+                if one.fresh:
+                    connection.execute("DELETE FROM replies WHERE path = ?", (path,))
+                if one.row is None:
+                    connection.execute("DELETE FROM sessions WHERE path = ?", (path,))
+                    blocks.forget(connection, path)
+                    continue
+                connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (path, encode(path, one.row)))
+                for before, after, replies in one.answers:
+                    data = sealed(path, _replies_encoder.encode((before, after, replies)))
+                    connection.execute("INSERT INTO replies VALUES (?, ?)", (path, data))
+        for path, one in pending.items():
+            if one.row is None and self._states is not None:
+                self._states.pop(path, None)
+
+    # The text
+
+    def follow(self) -> None:
+        """Index the text too, from now on."""
+        if not self._following:
+            self._following = True
+            self.go_on()
+
+    def go_on(self) -> None:
+        """See to what there is to do, if nobody does. Another daemon that did may be gone."""
+        self._submit(self._go_on)
+
+    def _go_on(self) -> None:
+        """One portion, if there is anything to do, and then another one behind whoever waits meanwhile."""
+        if self._following and not self._closed and self._write(self._portion):
+            self._submit(self._go_on)
+
+    def _portion(self, connection: sqlite3.Connection) -> bool:
+        """Whether there is more to do."""
+        source = self.source
+        if source is None:
+            return False
+        states = self._states
+        if states is None:
+            states = self._states = self._begin(connection, source)
+        self._sort(source, states)
+        parts: list[Part] = []
+        new: bool | None = None
+        chars = 0
+        while self._todo and chars < PORTION_CHARS and len(parts) < PORTION_FILES:
+            path = self._todo[-1]
+            row = source.row(path)
+            if row is None or not _behind(row, states.get(path)):
+                self._todo.pop()
+                continue
+            is_new = self._newest >= 0 and row.tally.active >= self._newest
+            if new is not None and is_new != new:
+                break
+            new = is_new
+            self._todo.pop()
+            part = self._gathered(connection, path, row, states.get(path), PORTION_CHARS - chars)
+            if part is not None:
+                parts.append(part)
+                chars += part.chars
+                if part.state.end < row.end:
+                    self._todo.append(path)
+                    break
+        if parts:
+            with _transaction(connection):
+                if blocks.littered(connection):
+                    blocks.clear(connection)
+                    self._states = None
+                    return True
+                blocks.write(connection, parts, new=bool(new))
+            for part in parts:
+                states[part.path] = part.state
+                row = source.row(part.path)
+                self._newest = max(self._newest, row.tally.active if row is not None else -1.0)
+        return bool(self._todo or self._changed)
+
+    def _begin(self, connection: sqlite3.Connection, source: Source) -> dict[str, TextState]:
+        states = blocks.load_states(connection)
+        rows = dict(source.rows())
+        with self._guard:
+            self._changed.update(rows)
+        self._newest = max((row.tally.active for path, row in rows.items() if path in states), default=-1.0)
+        with _transaction(connection):
+            for path in states.keys() - rows.keys():
+                blocks.forget(connection, path)
+                del states[path]
+        return states
+
+    def _gathered(
+        self, connection: sqlite3.Connection, path: str, row: Row, known: TextState | None, most: int
+    ) -> Part | None:
+        tail = blocks.tail_of(connection, known.id) if known is not None else None
+        try:
+            return blocks.gather(self._files, path, row, known, tail, most)
+        except OSError:
+            return None  # gone, or not to be read: the catalogue will say so
+
+    def _sort(self, source: Source, states: Mapping[str, TextState]) -> None:
+        """The newest one last, which is taken first."""
+        with self._guard:
+            changed, self._changed = self._changed, set()
+        if not changed:
+            return
+        rows = {path: source.row(path) for path in changed.union(self._todo)}
+        behind = [(row.tally.active, path) for path, row in rows.items() if row and _behind(row, states.get(path))]
+        self._todo = [path for _, path in sorted(behind)]
+
+    # Asking
+
+    def ask(self, question: Callable[[sqlite3.Connection, Mapping[str, TextState]], Result]) -> Future[Result | None]:
+        """Put a question, in a thread of its own; None where there is no index yet. Raises RuntimeError once closed."""
+
+        def work() -> Result | None:
+            return self._asked(lambda connection: question(connection, self._known(connection)))
+
+        return self._asking.submit(work)
+
+    def progress(self, states: Mapping[str, TextState]) -> Progress:
+        """How far the text of all that is known has come, by what a question was given."""
+        with self._guard:
+            idle = not (self._changed or self._todo or self._pending)
+        if idle and states is self._states:
+            return Progress(1, 1)
+        done = total = 0
+        for path, row in self.source.rows() if self.source is not None else ():
+            total += row.end
+            state = states.get(path)
+            if state is not None:
+                done += row.end if not _behind(row, state) else min(state.end, row.end - 1)
+        return Progress(done, total)
+
+    def totals(self, connection: sqlite3.Connection | None, paths: Sequence[str]) -> Totals:
+        """Over those files, each answer once. A file of which the index doesn't know all is read."""
+        totals, seen = Totals(), set[int]()
+        source = self.source
+        for path in paths:
+            row = source.row(path) if source is not None else None
+            if source is None or row is None:
+                continue
+            replies: Sequence[Reply] | None = None
+            if connection is not None:
+                replies = self._kept_replies(connection, path, row.mark)
+            if replies is None:
+                try:
+                    replies = source.replies(path)
+                except OSError:
+                    continue
+            totals.add(replies, seen)
+        return totals
+
+    @staticmethod
+    def _kept_replies(connection: sqlite3.Connection, path: str, end: bytes) -> list[Reply] | None:
+        """None unless they go from the beginning of the file to the mark that we know as its end."""
+        found: list[Reply] = []
+        at = b""
+        for (data,) in connection.execute("SELECT data FROM replies WHERE path = ? ORDER BY rowid", (path,)):
+            content = unsealed(path, data)
+            if content is None:
+                return None
+            before, after, replies = _replies_decoder.decode(content)
+            if before != at:
+                return None
+            at = after
+            found += replies
+        return found if at == end else None
+
+    def _known(self, connection: sqlite3.Connection) -> Mapping[str, TextState]:
+        """Where another daemon writes the index, what it says."""
+        states = self._states
+        return states if states is not None and self._database.held else blocks.load_states(connection)
+
+    def _asked(self, question: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        try:
+            connection = self._database.reader()
+            return None if connection is None else question(connection)
+        except (sqlite3.Error, msgspec.MsgspecError) as error:
+            self._database.close_reader()
+            if isinstance(error, msgspec.MsgspecError) or damaged(error):
+                self._submit(self._anew)
+            return None
+
+    # In the writer's thread
+
+    def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """None where the index can't be written."""
+        try:
+            connection = self._database.writer()
+            return None if connection is None else work(connection)
+        except sqlite3.Error as error:
+            if damaged(error):
+                self._anew()
+            else:
+                logger.warning("the index could not be written: %s", error)
+                self._database.close_writer()
+            return None
+
+    def _anew(self) -> None:
+        """Throw it away, and write again what is known."""
+        if self._closed or not self._database.held:
+            return
+        logger.warning("the index was damaged, and is made anew")
+        self._database.remove()
+        self._states, self._todo = None, []
+        rows = self.source.rows() if self.source is not None else []
+        with self._guard:
+            for path, row in rows:
+                self._pending.setdefault(path, _Pending(row, [], True))
+        self._wake()
+
+    def _submit(self, work: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):
+            self._writing.submit(work)
+
+    def close(self) -> None:
+        """Write what is known, and let go. May wait for a portion."""
+        self._closed = True
+        self._writing.submit(self._database.release)
+        self._asking.submit(self._database.close_reader)
+        self._writing.shutdown()
+        self._asking.shutdown()
+
+
+def _behind(row: Row, state: TextState | None) -> bool:
+    if state is None or (state.dev, state.ino) != row.identity[:2]:
+        return True
+    return state.end != row.end or state.mark != row.mark
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

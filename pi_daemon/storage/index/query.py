@@ -1,0 +1,61 @@
+"""What somebody looks for. Words and "phrases", all of which an entry has to say; nothing in it is an operator."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from pi_daemon.session.errors import InvalidParams
+from pi_daemon.storage.index.texts import PAIR_MARK, even, is_pair, sound
+
+MOST_CHARACTERS = 10_000
+MOST_TERMS = 64
+
+MOST_GRAMS = 24
+"""Of all terms together that narrow the choice of blocks down; the text itself decides."""
+
+_TERMS = re.compile(r'"([^"]*)"|([^\s"]+)|"')
+
+
+class Query(Struct):
+    """`terms` are folded: an entry matches that says each of them."""
+
+    terms: list[str]
+
+    def matches(self, folded: str) -> bool:
+        return all(term in folded for term in self.terms)
+
+    def grams(self) -> list[str]:
+        """What the blocks must have in the index; empty where that doesn't narrow them down."""
+        found: dict[str, None] = {}
+        share = max(2, MOST_GRAMS // len(self.terms))
+        for term in self.terms:
+            if is_pair(term):
+                found[PAIR_MARK + term] = None
+            last = len(term) - 3
+            if last < 0:
+                continue
+            step = max(3, -(-last // (share - 1)))
+            for at in (*range(0, last, step), last):
+                found[term[at : at + 3]] = None
+        return list(found)[: 2 * MOST_GRAMS]
+
+    def expression(self) -> str:
+        """The same for FTS5, in which quotes make a string of anything."""
+        return " AND ".join('"' + gram.replace('"', '""') + '"' for gram in self.grams())
+
+
+def parse(text: str) -> Query:
+    """Raises InvalidParams for what says nothing, or too much."""
+    if len(text) > MOST_CHARACTERS:
+        raise InvalidParams(f"Look for at most {MOST_CHARACTERS:,} characters.", path="query")
+    clean = even(sound(text))
+    if not clean:
+        raise InvalidParams("Say what to look for.", path="query")
+    terms: dict[str, None] = {}
+    for found in _TERMS.finditer(clean):
+        term = " ".join((found[1] if found[1] is not None else found[2] or "").split()).casefold()
+        if term:
+            terms[term] = None
+    return Query(list(terms)[:MOST_TERMS] or [clean.casefold()])
