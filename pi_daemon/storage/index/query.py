@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from pi_daemon.session.errors import InvalidParams
-from pi_daemon.storage.index.texts import PAIR_MARK, even, is_pair, sound
+from pi_daemon.storage.index.texts import MOST_TEXT, PAIR_MARK, even, is_pair, sound
 
 MOST_CHARACTERS = 10_000
 MOST_TERMS = 64
@@ -18,13 +18,32 @@ MOST_GRAMS = 24
 _TERMS = re.compile(r'"([^"]*)"|([^\s"]+)|"')
 
 
+_PLAIN = re.compile(r"[a-z0-9_.-]+", re.ASCII)
+
+
 class Query(Struct):
     """`terms` are folded: an entry matches that says each of them."""
 
     terms: list[str]
+    spaced: bool = False
+    needles: list[bytes] = []
 
-    def matches(self, folded: str) -> bool:
-        return all(term in folded for term in self.terms)
+    def found_in(self, raw: str) -> str | None:
+        """The folded text, where it says all terms."""
+        folded = (even(raw) if self.spaced or len(raw) > MOST_TEXT else raw).casefold()
+        for term in self.terms:
+            if term not in folded:
+                return None
+        return folded
+
+    def may_be_in(self, line: bytes) -> bool:
+        """Whether it is worth while to decode a line of JSON: plain letters stand in it as they are, but for those
+        that it escapes and those of other scripts that fold to them."""
+        needles = self.needles
+        if not needles or b"\\u" in line or not line.isascii():
+            return True
+        lower = line.lower()
+        return all(needle in lower for needle in needles)
 
     def grams(self) -> list[str]:
         """What the blocks must have in the index; empty where that doesn't narrow them down."""
@@ -58,4 +77,6 @@ def parse(text: str) -> Query:
         term = " ".join((found[1] if found[1] is not None else found[2] or "").split()).casefold()
         if term:
             terms[term] = None
-    return Query(list(terms)[:MOST_TERMS] or [clean.casefold()])
+    chosen = list(terms)[:MOST_TERMS] or [clean.casefold()]
+    plain = [max(_PLAIN.findall(term), key=len, default="") for term in chosen]
+    return Query(chosen, any(" " in term for term in chosen), [word.encode() for word in plain if word])

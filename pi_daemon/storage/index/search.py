@@ -24,13 +24,16 @@ from pi_daemon.storage.index.blocks import TextState, stat_matches
 from pi_daemon.storage.index.query import Query
 from pi_daemon.storage.index.rows import Row
 from pi_daemon.storage.index.runs import Places
-from pi_daemon.storage.index.texts import Said, read_lines, sound
+from pi_daemon.storage.index.texts import Said, read_line, sound
 from pi_daemon.storage.protocols import SearchHit, SessionRef
 from pi_daemon.storage.scan import scan
 from pi_daemon.storage.system import READ, Files
 
 WINDOW_BLOCKS = 128
 """Blocks that are read and put in order together: about a megabyte of text, in some 10 ms."""
+
+WINDOW_HITS = 256
+"""With as many hits a window has enough to put in order."""
 
 MOST_WINDOWS = 3
 """In one request, where nothing was found in the ones before."""
@@ -69,10 +72,10 @@ class Hit(Struct):
     path: str
     row: Row
     said: Said
-    snippet: str
     score: float
     at: float
     line: int
+    snippet: str = ""
     on_path: bool = True
     tip_id: str | None = None
 
@@ -151,17 +154,18 @@ class Searcher:
                 hits, below = self._window(connection, by_id, reading, query, filters, cursor.top)
                 page = hits[cursor.after : cursor.after + limit]
                 if cursor.after + limit < len(hits):
-                    return self._made(reading, page, Cursor(cursor.top, cursor.after + limit))
+                    return self._made(reading, query, page, Cursor(cursor.top, cursor.after + limit))
                 if page or below is None:
-                    return self._made(reading, page, None if below is None else Cursor(below, 0))
+                    return self._made(reading, query, page, None if below is None else Cursor(below, 0))
                 cursor = Cursor(below, 0)
             return Found([], str(cursor))
         finally:
             reading.close()
 
-    def _made(self, reading: _Reading, hits: list[Hit], cursor: Cursor | None) -> Found:
+    def _made(self, reading: _Reading, query: Query, hits: list[Hit], cursor: Cursor | None) -> Found:
         for hit in hits:
             self._place(reading, hit)
+            hit.snippet = _snippet(hit.said.text, query)
         return Found([hit.made() for hit in hits], None if cursor is None else str(cursor))
 
     def _window(
@@ -179,7 +183,7 @@ class Searcher:
         below: int | None = None
         for number, file, start, end, line in _candidates(connection, query, top):
             passed += 1
-            if read >= WINDOW_BLOCKS or passed > MOST_PASSED:
+            if read >= WINDOW_BLOCKS or len(hits) >= WINDOW_HITS or passed > MOST_PASSED:
                 below = number
                 break
             named = by_id.get(file)
@@ -288,11 +292,11 @@ class _Reading:
     def fd(self, path: str) -> int | None:
         return self._open.get(path)
 
-    def lines(self, path: str, start: int, end: int) -> list[Said | None]:
+    def lines(self, path: str, start: int, end: int) -> list[bytes]:
         fd = self._open[path]
         assert fd is not None
         try:
-            return read_lines(self._files.read(fd, end - start, start))
+            return self._files.read(fd, end - start, start).split(b"\n")
         except OSError:
             return []
 
@@ -328,15 +332,17 @@ def _is_model(model: str, wanted: str) -> bool:
     return model == wanted or model.partition("/")[2] == wanted
 
 
-def _hits(lines: list[Said | None], first: int, path: str, row: Row, query: Query, filters: Filters) -> Iterable[Hit]:
-    for number, said in enumerate(lines, first):
+def _hits(lines: list[bytes], first: int, path: str, row: Row, query: Query, filters: Filters) -> Iterable[Hit]:
+    for number, line in enumerate(lines, first):
+        if not line or not query.may_be_in(line):
+            continue
+        said = read_line(line)
         if said is None or not _passes(said, row, filters):
             continue
-        folded = said.text.casefold()
-        if query.matches(folded):
+        folded = query.found_in(said.raw)
+        if folded is not None:
             score = _score(folded, query) * _WEIGHTS.get(said.role or "", 1.0)
-            snippet = _snippet(said.text, folded, query)
-            yield Hit(path, row, said, snippet, score, said.at or 0.0, number)
+            yield Hit(path, row, said, score, said.at or 0.0, number)
 
 
 def _passes(said: Said, row: Row, filters: Filters) -> bool:
@@ -363,8 +369,9 @@ def _score(folded: str, query: Query) -> float:
     return score / (1 + math.log1p(len(folded) / 500) / 4)
 
 
-def _snippet(text: str, folded: str, query: Query) -> str:
+def _snippet(text: str, query: Query) -> str:
     """One line around the term that occurs first."""
+    folded = text.casefold()
     at = min(folded.find(term) for term in query.terms)
     if len(folded) != len(text):  # some characters fold to two
         lengths = accumulate(len(character.casefold()) for character in text)

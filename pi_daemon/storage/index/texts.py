@@ -17,15 +17,25 @@ MOST_TEXT = 1 << 20
 
 
 class Said(Struct, gc=False):
-    """`role` of a message, `type` of any entry; `text` with single spaces, as it is shown; `at` in ms since 1970."""
+    """`role` of a message, `type` of any entry; `raw` is the text as it is; `sent` the message's time."""
 
     entry_id: str
     type: str
     role: str | None
     timestamp: str
-    at: float | None
+    sent: float | None
     model: str | None
-    text: str
+    raw: str
+
+    @property
+    def at(self) -> float | None:
+        """In ms since 1970."""
+        return to_ms(self.timestamp) or self.sent
+
+    @property
+    def text(self) -> str:
+        """With single spaces, and no longer than what is searched."""
+        return even(self.raw)
 
 
 class _Part(Struct, gc=False):
@@ -68,10 +78,10 @@ def read_lines(data: bytes) -> list[Said | None]:
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return [_read(line) for line in lines]
+    return [read_line(line) for line in lines]
 
 
-def _read(line: bytes) -> Said | None:
+def read_line(line: bytes) -> Said | None:
     try:
         entry = _decode(line)
         texts = _texts(entry)
@@ -80,13 +90,12 @@ def _read(line: bytes) -> Said | None:
     if not texts or entry.type == "session":
         return None
     message = entry.message
-    role = at = model = None
+    role = sent = model = None
     if message is not None and entry.type == "message":
-        role, at = message.role, message.timestamp
+        role, sent = message.role, message.timestamp
         if message.role == "assistant":
             model = f"{message.provider or ''}/{message.model or ''}"
-    at = to_ms(entry.timestamp) or at
-    return Said(entry.id, entry.type, role, entry.timestamp, at, model, even("\n".join(texts)))
+    return Said(entry.id, entry.type, role, entry.timestamp, sent, model, "\n".join(texts))
 
 
 def _texts(entry: _Line) -> list[str]:
@@ -162,12 +171,12 @@ def _read_carefully(line: bytes) -> Said | None:
     if not texts:
         return None
     is_message = entry.type == "message"
-    time = to_ms(entry.timestamp) or (float(at) if isinstance(at, int | float) and abs(at) < 1e17 else None)
+    sent = float(at) if isinstance(at, int | float) and abs(at) < 1e17 else None
     model = f"{own['provider']}/{own['model']}" if is_message and own["role"] == "assistant" else None
     said = Said(
-        entry.id, entry.type, own["role"] if is_message else None, entry.timestamp, time, model, even("\n".join(texts))
+        entry.id, entry.type, own["role"] if is_message else None, entry.timestamp, sent, model, "\n".join(texts)
     )
-    said.text, said.entry_id, said.type = sound(said.text), sound(said.entry_id), sound(said.type)
+    said.raw, said.entry_id, said.type = sound(said.raw), sound(said.entry_id), sound(said.type)
     said.timestamp, said.role = sound(said.timestamp), None if said.role is None else sound(said.role)
     return said
 
