@@ -12,10 +12,11 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from pi_daemon.storage.catalogue import Catalogue
 from pi_daemon.storage.index.blocks import TextState
-from pi_daemon.storage.index.keeper import Index
+from pi_daemon.storage.index.keeper import Index, Progress
 from pi_daemon.storage.index.query import parse
 from pi_daemon.storage.index.search import Cursor, Filters, Found, Searcher
-from pi_daemon.storage.protocols import Progress, SearchPage, SessionChange, TotalsOf, Wanted
+from pi_daemon.storage.protocols import Progress as Report
+from pi_daemon.storage.protocols import SearchPage, SessionChange, TotalsOf, Wanted
 from pi_daemon.storage.system import Files
 from pi_daemon.storage.threads import in_thread
 
@@ -91,19 +92,24 @@ class Indexed:
         current = self._catalogue.current
         if current:
             await in_thread(self._catalogue.refresh, lambda done, total: None, self._stop)
+        else:
+            await in_thread(self._catalogue.load)
         paths = None if wanted.cwd is None else self._catalogue.paths(wanted.cwd)
         filters = Filters(paths, wanted.role, wanted.model, wanted.label, wanted.after, wanted.before)
 
-        def ask(connection: sqlite3.Connection, states: Mapping[str, TextState]) -> tuple[Found, int, int]:
-            found = self._searcher.search(connection, states, query, filters, cursor, wanted.limit)
-            progress = self._index.progress(states)
-            return found, progress.done, progress.total
+        settled = self._index.settled()
+
+        def ask(connection: sqlite3.Connection, states: Mapping[str, TextState]) -> tuple[Found, Progress]:
+            # What is settled now is in `states`, what is while this searches may not be.
+            progress = Progress(1, 1) if settled else self._index.progress(states)
+            return self._searcher.search(connection, states, query, filters, cursor, wanted.limit), progress
 
         answer = await asyncio.wrap_future(self._index.ask(ask))
         if answer is None:
             return SearchPage([], False)
-        found, done, total = answer
-        return SearchPage(found.hits, current and done >= total, found.cursor, done, total)
+        found, progress = answer
+        complete = current and progress.done >= progress.total
+        return SearchPage(found.hits, complete, found.cursor, progress.done, progress.total)
 
     async def totals(self, cwd: str | None) -> TotalsOf:
         await in_thread(self._catalogue.refresh, lambda done, total: None, self._stop)
@@ -127,7 +133,7 @@ class Indexed:
 
 
 async def reporting(
-    progress: Progress | None,
+    progress: Report | None,
     work: Callable[Concatenate[Callable[[int, int], None], threading.Event, P], T],
     *args: P.args,
     **kwargs: P.kwargs,

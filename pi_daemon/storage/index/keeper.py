@@ -90,6 +90,7 @@ class Index:
         self._newest = -1.0
         self.source: Source | None = None
         self._following = False
+        self._busy = False
         self._closed = False
 
     # The catalogue's rows
@@ -164,7 +165,14 @@ class Index:
 
     def _go_on(self) -> None:
         """One portion, if there is anything to do, and then another one behind whoever waits meanwhile."""
-        if self._following and not self._closed and self._write(self._portion):
+        if not self._following or self._closed:
+            return
+        self._busy = True
+        try:
+            more = self._write(self._portion)
+        finally:
+            self._busy = False
+        if more:
             self._submit(self._go_on)
 
     def _portion(self, connection: sqlite3.Connection) -> bool:
@@ -252,11 +260,7 @@ class Index:
         return self._asking.submit(work)
 
     def progress(self, states: Mapping[str, TextState]) -> Progress:
-        """How far the text of all that is known has come, by what a question was given."""
-        with self._guard:
-            idle = not (self._changed or self._todo or self._pending)
-        if idle and states is self._states:
-            return Progress(1, 1)
+        """How far the text of all that is known has come."""
         done = total = 0
         for path, row in self.source.rows() if self.source is not None else ():
             total += row.end
@@ -300,10 +304,16 @@ class Index:
             found += replies
         return found if at == end else None
 
+    def settled(self) -> bool:
+        """Whether the text of all that is known is in the index, for whoever asks after this."""
+        with self._guard:
+            waits = self._changed or self._pending or self._todo or self._busy
+        return not waits and self._states is not None and self._database.held
+
     def _known(self, connection: sqlite3.Connection) -> Mapping[str, TextState]:
         """Where another daemon writes the index, what it says."""
         states = self._states
-        return states if states is not None and self._database.held else blocks.load_states(connection)
+        return dict(states) if states is not None and self._database.held else blocks.load_states(connection)
 
     def _asked(self, question: Callable[[sqlite3.Connection], Result]) -> Result | None:
         try:
@@ -349,6 +359,8 @@ class Index:
 
     def close(self) -> None:
         """Write what is known, and let go. May wait for a portion."""
+        if self._closed:
+            return
         self._closed = True
         self._writing.submit(self._database.release)
         self._asking.submit(self._database.close_reader)
