@@ -1,7 +1,8 @@
 """What the daemon keeps of an entry: its head. The body stays in the file until somebody asks.
 
 A head is the four members that every entry has, where its line lies, and the few facts that the tree,
-a projection and the token estimate need. One object an entry, 100,000 of them in some tens of MB.
+a projection and the token estimate need. One object an entry, 100,000 of them in some tens of MB. What is kept of
+large sessions over restarts are these objects as arrays: a change of their fields is another version of that file.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ IN_MEMORY = -1
 """`Head.offset` of a line that isn't in the file (not written yet, or a session that never is)."""
 
 
-class MessageFacts(Struct, gc=False, frozen=True):
+class MessageFacts(Struct, gc=False, frozen=True, array_like=True, tag=0):
     """A message of any role that needs no more than its role. `empty`: its content is null or absent."""
 
     role: str
     empty: bool = False
 
 
-class AssistantFacts(Struct, gc=False, frozen=True):
+class AssistantFacts(Struct, gc=False, frozen=True, array_like=True, tag=1):
     """`usage_tokens`: the context size that a valid usage reports, else 0 (aborted, error, zero, absent).
     `has_text`: its content shows text, and not thinking and tool calls alone."""
 
@@ -34,13 +35,13 @@ class AssistantFacts(Struct, gc=False, frozen=True):
     role: str = "assistant"
 
 
-class ToolResultFacts(Struct, gc=False, frozen=True):
+class ToolResultFacts(Struct, gc=False, frozen=True, array_like=True, tag=2):
     call_id: str
     empty: bool = False
     role: str = "toolResult"
 
 
-class ShellFacts(Struct, gc=False, frozen=True):
+class ShellFacts(Struct, gc=False, frozen=True, array_like=True, tag=3):
     """A bashExecution message. `excluded`: its `excludeFromContext`."""
 
     excluded: bool
@@ -48,39 +49,39 @@ class ShellFacts(Struct, gc=False, frozen=True):
     role: str = "bashExecution"
 
 
-class ThinkingFacts(Struct, gc=False, frozen=True):
+class ThinkingFacts(Struct, gc=False, frozen=True, array_like=True, tag=4):
     level: str
 
 
-class ModelFacts(Struct, gc=False, frozen=True):
+class ModelFacts(Struct, gc=False, frozen=True, array_like=True, tag=5):
     provider: str
     model: str
 
 
-class CompactionFacts(Struct, gc=False, frozen=True):
+class CompactionFacts(Struct, gc=False, frozen=True, array_like=True, tag=6):
     first_kept: str | None
     has_system: bool
 
 
-class BranchSummaryFacts(Struct, gc=False, frozen=True):
+class BranchSummaryFacts(Struct, gc=False, frozen=True, array_like=True, tag=7):
     from_id: str | None
     empty: bool
 
 
-class LabelFacts(Struct, gc=False, frozen=True):
+class LabelFacts(Struct, gc=False, frozen=True, array_like=True, tag=8):
     """`label` is None where the entry clears it."""
 
     target: str
     label: str | None
 
 
-class NameFacts(Struct, gc=False, frozen=True):
+class NameFacts(Struct, gc=False, frozen=True, array_like=True, tag=9):
     """`name` is None where the entry clears it."""
 
     name: str | None
 
 
-class EditFacts(Struct, gc=False, frozen=True):
+class EditFacts(Struct, gc=False, frozen=True, array_like=True, tag=10):
     """`omit`: the replacement is null."""
 
     target: str
@@ -102,7 +103,7 @@ Facts: TypeAlias = (
 )
 
 
-class Head(Struct, gc=False, eq=False):
+class Head(Struct, gc=False, eq=False, array_like=True):
     """One entry, without its body.
 
     `offset` and `length` are in bytes and leave out the newline; `offset` is `IN_MEMORY` for a line

@@ -6,9 +6,9 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import platformdirs
@@ -20,6 +20,7 @@ from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.catalogue import Catalogue
 from pi_daemon.storage.examine import Examination, put_away
 from pi_daemon.storage.follow import Follower
+from pi_daemon.storage.heads import Heads
 from pi_daemon.storage.index.keeper import Index
 from pi_daemon.storage.indexed import Indexed, reporting
 from pi_daemon.storage.journal import FileLog
@@ -50,8 +51,6 @@ from pi_daemon.storage.system import APPEND, Files, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
 from pi_daemon.storage.trash import move_to_trash
 from pi_daemon.storage.unwritten import Unwritten
-
-T = TypeVar("T")
 
 _CANT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY}
 
@@ -89,6 +88,8 @@ class FileRepository:
         self._catalogue = Catalogue(self._files, layout, index)
         self.indexed = Indexed(self._catalogue, index, self._files) if index is not None else None
         """What is known of all sessions, where an index is kept."""
+        self._index = index
+        self._heads = Heads(index.path.with_suffix(".heads"), self._files) if index is not None else None
 
     async def create(self, header: Header, lines: Sequence[bytes] = (), *, persist: bool) -> tuple[Loaded, FileLog]:
         return await in_thread(self._create, header, lines, persist)
@@ -253,7 +254,7 @@ class FileRepository:
                 unwritable = f"the file can't be written: {os.strerror(error.errno or 0)}"
                 fd = open_file(self._files, path)
         try:
-            found = self._scan(path, fd)
+            found = self._scan_again(path, fd)
             if header_of(path, found).id != ref.session_id:
                 raise SessionNotFound(f"{path.name} is another session by now")
             skipped = corrupted(path, found, self._put_aside(path)) if found.lost else None
@@ -265,6 +266,17 @@ class FileRepository:
         except BaseException:
             self._files.close(fd)
             raise
+
+    def _scan_again(self, path: Path, fd: int) -> Scan:
+        """With what is known of it from the last time; what is found is remembered behind whoever waits."""
+        if self._heads is None or self._index is None:
+            return self._scan(path, fd)
+        with telling(f"read {path.name}"):
+            found, fresh = self._heads.scan(path, fd)
+            snapshot = self._heads.snapshot(path, fd, found) if fresh else None
+        if snapshot is not None:
+            self._index.later(partial(self._heads.remember, snapshot))
+        return found
 
     def _scan(self, path: Path, fd: int) -> Scan:
         with telling(f"read {path.name}"):
@@ -327,6 +339,3 @@ class FileRepository:
 
     def _repair(self, path: str) -> RepairReport:
         return repair(self._files, self._notes, self.layout.contained(self._files, path), self._originals_dir)
-
-
-Watched = Callable[[Progress, threading.Event], T]

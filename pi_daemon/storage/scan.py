@@ -89,9 +89,21 @@ class Reader:
         reader._heads.lines = reader._heads.parsed = lines
         return reader
 
+    @classmethod
+    def resumed(cls, header: Header, header_length: int, lines: int, parsed: int) -> Reader:
+        """For a sound version 3 file of which so many lines have been read before, the first of them its header."""
+        reader = cls.after(header, lines)
+        reader.header_at = (0, header_length)
+        reader._heads.parsed = parsed
+        return reader
+
     @property
     def header(self) -> Header | None:
         return self._heads.header
+
+    @property
+    def parsed(self) -> int:
+        return self._heads.parsed
 
     @property
     def lines(self) -> int:
@@ -224,6 +236,18 @@ def scan(files: Files, fd: int, most: float = math.inf) -> Scan:
         if only_grew(files, fd, state, state.st_size, mark):
             return _judged(reader, found, tail, state)
     raise OSError(errno.EBUSY, "another process rewrites it again and again")
+
+
+def resume(files: Files, fd: int, heads: list[Head], reader: Reader, end: int) -> Scan | None:
+    """Read on behind `end`, which is the end of a line. None where it is rewritten meanwhile. Raises OSError."""
+    state = files.fstat(fd)
+    mark = mark_before(files, fd, end)
+    whole = mark_before(files, fd, state.st_size)
+    found, tail = reader.read_on(files, fd, Tail(end, end, -1, mark), state)
+    if not only_grew(files, fd, state, state.st_size, whole):
+        return None
+    found.heads = heads + found.heads
+    return _judged(reader, found, tail, state)
 
 
 def _judged(reader: Reader, found: Found, tail: Tail, state: os.stat_result) -> Scan:

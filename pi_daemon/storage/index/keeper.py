@@ -77,6 +77,7 @@ class Index:
     """At `path`; `source` is set by whoever knows the files. `follow` begins the text, `close` ends everything."""
 
     def __init__(self, path: Path, files: Files) -> None:
+        self.path = path
         self._files = files
         self._database = Database(path, files)
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="pi-daemon-index")
@@ -150,6 +151,10 @@ class Index:
         for path, one in pending.items():
             if one.row is None and self._states is not None:
                 self._states.pop(path, None)
+
+    def later(self, work: Callable[[], None]) -> None:
+        """Do it in the index's thread, which must not raise. Not where the index is closed."""
+        self._submit(work)
 
     # The text
 
