@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 
 from pi_daemon_client import ABSENT
-from pi_daemon_client.types import SessionInfo
+from pi_daemon_client.types import CatalogTotals, SessionInfo
 
 from pi_daemon.cli import safe
 from pi_daemon.cli.output import Output
@@ -22,22 +22,36 @@ TITLE = 60
 """Characters of a session's name or first message in the table."""
 
 
-async def list_sessions(where: Where, output: Output, *, cwd: str | None, limit: int) -> None:
+async def list_sessions(where: Where, output: Output, *, cwd: str | None, limit: int, totals: bool = False) -> None:
     """`limit` 0: all."""
     async with reach(where, output) as client:
         async with output.working("Reading sessions") as progress:
             pages = client.iter_sessions(cwd=cwd if cwd is not None else ABSENT, progress=progress)
             sessions = [session async for session in pages]
+            sums = await client.catalog_totals(cwd=cwd if cwd is not None else ABSENT) if totals else None
         directory = client.daemon["sessionsDir"]
     shown = sessions[:limit] if limit else sessions
     if output.as_json:
-        output.json({"sessionsDir": directory, "total": len(sessions), "sessions": shown})
+        more = {"totals": sums} if sums is not None else {}
+        output.json({"sessionsDir": directory, "total": len(sessions), "sessions": shown, **more})
     elif not sessions:
         output.print(f"There is no session in {safe.line(directory)}" + (f" for {safe.line(cwd)}." if cwd else "."))
     else:
         draw(output, shown, unique([session["sessionId"] for session in sessions]))
         if len(shown) < len(sessions):
             output.print(f"{len(shown)} of {len(sessions):,} sessions; --limit 0 shows all.")
+        if sums is not None:
+            output.print(_sums(sums))
+
+
+def _sums(sums: CatalogTotals) -> str:
+    tokens = sums["tokens"]
+    copies = f", without {sums['repeated']:,} copies in forks" if sums["repeated"] else ""
+    cached = f"{tokens['cacheRead']:,.0f} read from and {tokens['cacheWrite']:,.0f} written to caches"
+    return (
+        f"{sums['sessions']:,} sessions, {sums['messages']:,} messages, {sums['replies']:,} answers{copies}: "
+        f"{tokens['input']:,.0f} tokens in, {tokens['output']:,.0f} out, {cached}; cost {tokens['cost']:,.2f}"
+    )
 
 
 def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> None:

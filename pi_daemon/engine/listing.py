@@ -37,8 +37,8 @@ async def list_page(hub: Hub, cwd: str | None, cursor: str | None, limit: int, p
         if not separator:
             raise InvalidParams("Give the nextCursor of an earlier reply, or none.", path="cursor")
         after = modified, location
-    summaries = await hub.files.page(cwd, after, limit + 1, progress)
-    open_at = {session.log.ref.location for session in hub.sessions}
+    open_at = {session.log.ref.location for session in hub.sessions if session.log.persisted}
+    summaries = await hub.files.page(cwd, after, limit + 1, progress, open_at)
     rows = [Row(summary, summary.ref.location in open_at, True) for summary in summaries]
     for session in hub.sessions:
         if not session.log.persisted and cwd in (None, session.header.cwd):

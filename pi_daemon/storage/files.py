@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -119,8 +119,14 @@ class FileRepository:
         return await in_thread(put_away, self._files, self.layout, path, self._leftovers_dir)
 
     async def page(
-        self, cwd: str | None, after: tuple[str, str] | None, limit: int, progress: Progress | None = None
+        self,
+        cwd: str | None,
+        after: tuple[str, str] | None,
+        limit: int,
+        progress: Progress | None = None,
+        open_at: Collection[str] = (),
     ) -> Sequence[SessionSummary]:
+        self._catalogue.note(open_at)
         found = await reporting(progress, self._catalogue.page, cwd, after, limit)
         if not found and after is None:
             await in_thread(self.layout.check, self._files)

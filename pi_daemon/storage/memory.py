@@ -6,7 +6,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 
 from msgspec import Struct
 
@@ -144,7 +144,12 @@ class MemoryRepository:
         return newest_first(found)
 
     async def page(
-        self, cwd: str | None, after: tuple[str, str] | None, limit: int, progress: Progress | None = None
+        self,
+        cwd: str | None,
+        after: tuple[str, str] | None,
+        limit: int,
+        progress: Progress | None = None,
+        open_at: Collection[str] = (),
     ) -> Sequence[SessionSummary]:
         found = await self.list(cwd, progress)
         found.sort(key=_place, reverse=True)

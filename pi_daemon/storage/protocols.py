@@ -6,7 +6,7 @@ serves `persist: never` and tests (`memory`); one conformance suite runs over bo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Annotated, Literal, Protocol
 
 from msgspec import Meta, Struct
@@ -350,10 +350,15 @@ class Repository(Protocol):
         """Newest activity first; files that can't be read are left out."""
 
     async def page(
-        self, cwd: str | None, after: tuple[str, str] | None, limit: int, progress: Progress | None = None
+        self,
+        cwd: str | None,
+        after: tuple[str, str] | None,
+        limit: int,
+        progress: Progress | None = None,
+        open_at: Collection[str] = (),
     ) -> Sequence[SessionSummary]:
         """Up to `limit` of them that come after one that was modified then and has that location; newest activity
-        first."""
+        first. `open_at`: where something may have been written just now."""
 
     async def delete(self, ref: SessionRef) -> str | None:
         """To the trash; where it went, if that is known. Raises SessionNotFound, StorageFailed."""

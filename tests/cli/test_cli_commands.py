@@ -198,3 +198,27 @@ def test_usage(arguments: list[str]) -> None:
 def test_help_names_the_exit_codes() -> None:
     printed = CliRunner().invoke(app, ["--help"]).output
     assert "Exit codes" in printed and "ambiguous" in printed
+
+
+def test_search(commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", conversation())
+    printed = harmless(commands.run("search", "HELLO"))
+    assert "aaaa-1 u1" in printed and "user" in printed and "hello" in printed
+    assert "○" not in printed
+    assert "on a branch that was left" in commands.run("search", '"I read"')
+    assert "Nothing was found." in commands.run("search", "hello", "--role", "assistant")
+    assert "Nothing was found." in commands.run("search", 'AND "')
+    found = commands.json("search", "hello", "--label", "start", "--before", "2027-01-01")
+    assert ([hit["entryId"] for hit in found["hits"]], found["complete"], found["more"]) == (["u1"], True, False)
+    assert "The first 1 hit" in commands.run("search", "e", "--limit", "1")
+    commands.run("search", "x", "--after", "yesterday", code=1)
+    commands.run("search", "", code=1)
+
+
+def test_totals(commands: Commands) -> None:
+    usage = {"input": 10, "output": 2, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0.5}}
+    reply = message("a", None, "assistant", [], responseId="r", usage=usage)
+    write_session(commands.sessions, "aaaa-1", [reply])
+    write_session(commands.sessions, "bbbb-1", [reply])
+    assert "1 answers, without 1 copies in forks: 10 tokens in, 2 out" in commands.run("list", "--totals")
+    assert commands.json("list", "--totals")["totals"]["tokens"]["cost"] == 0.5

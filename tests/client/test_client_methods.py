@@ -25,6 +25,9 @@ NAMES = {
     "session/close": "close_session",
     "session/list": "list_sessions",
     "session/delete": "delete_session",
+    "catalog/totals": "catalog_totals",
+    "catalog/subscribe": "subscribe_catalog",
+    "catalog/unsubscribe": "unsubscribe_catalog",
     "daemon/status": "daemon_status",
     "daemon/stop": "stop_daemon",
 }
@@ -80,7 +83,7 @@ def test_what_is_not_given_is_not_sent() -> None:
 
 
 def test_each_notification_of_a_session_has_its_class() -> None:
-    assert set(EVENTS) == set(NOTIFICATIONS) - {"session/resync", "daemon/replaced", "$/progress"}
+    assert set(EVENTS) == set(NOTIFICATIONS) - {"session/resync", "catalog/changed", "daemon/replaced", "$/progress"}
 
 
 def test_the_blocking_client_has_all_of_it() -> None:

@@ -456,6 +456,46 @@ class Methods:
         params = _given(sessionId=session_id, release=release)
         return cast(t.RequestWriterResult, await self.request("session/requestWriter", params))
 
+    # All sessions.
+
+    async def search(
+        self,
+        query: str,
+        *,
+        cwd: str | Absent = ABSENT,
+        role: str | Absent = ABSENT,
+        model: str | Absent = ABSENT,
+        label: str | Absent = ABSENT,
+        after: str | Absent = ABSENT,
+        before: str | Absent = ABSENT,
+        cursor: str | Absent = ABSENT,
+        limit: int | Absent = ABSENT,
+    ) -> t.SearchResult:
+        """One page of entries that say all of it. A page may be empty though there is a next one."""
+        params = _given(
+            query=query,
+            cwd=cwd,
+            role=role,
+            model=model,
+            label=label,
+            after=after,
+            before=before,
+            cursor=cursor,
+            limit=limit,
+        )
+        return cast(t.SearchResult, await self.request("session/search", params))
+
+    async def catalog_totals(self, *, cwd: str | Absent = ABSENT) -> t.CatalogTotals:
+        """Tokens and cost of all sessions; an answer that a fork has copied is counted once."""
+        return cast(t.CatalogTotals, await self.request("catalog/totals", _given(cwd=cwd)))
+
+    async def subscribe_catalog(self, *, cwd: str | Absent = ABSENT) -> t.CatalogStatus:
+        """`catalog/changed` then comes to what `on_notification` was given. Subscribe again on a new connection."""
+        return cast(t.CatalogStatus, await self.request("catalog/subscribe", _given(cwd=cwd)))
+
+    async def unsubscribe_catalog(self, *, cwd: str | Absent = ABSENT) -> t.CatalogStatus:
+        return cast(t.CatalogStatus, await self.request("catalog/unsubscribe", _given(cwd=cwd)))
+
     async def daemon_status(self) -> t.StatusResult:
         return cast(t.StatusResult, await self.request("daemon/status"))
 

@@ -32,6 +32,9 @@ def list_command(
         Path | None, typer.Option("--cwd", metavar="DIR", help="Only sessions of this project directory.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", **COUNT, help="How many to show; 0 shows all.")] = 40,
+    totals: Annotated[
+        bool, typer.Option("--totals", help="Also tokens and cost, forked answers counted once.")
+    ] = False,
     socket: Socket = None,
     sessions_dir: SessionsDir = None,
     json: Json = False,
@@ -40,7 +43,46 @@ def list_command(
     from pi_daemon.cli.listing import list_sessions
 
     directory = None if cwd is None else str(cwd.absolute())
-    run(json, socket, sessions_dir, lambda where, output: list_sessions(where, output, cwd=directory, limit=limit))
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: list_sessions(where, output, cwd=directory, limit=limit, totals=totals),
+    )
+
+
+@app.command(rich_help_panel=PANEL)
+def search(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help='Words and "phrases"; all of them have to occur.')],
+    cwd: Annotated[
+        Path | None, typer.Option("--cwd", metavar="DIR", help="Only in sessions of this project directory.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="ROLE", help="Only what a user, assistant, toolResult, … said.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Only answers of this model.")] = None,
+    label: Annotated[str | None, typer.Option("--label", metavar="LABEL", help="Only entries with this label.")] = None,
+    after: Annotated[str | None, typer.Option("--after", metavar="TIME", help="Only since then, ISO 8601.")] = None,
+    before: Annotated[str | None, typer.Option("--before", metavar="TIME", help="Only before then, ISO 8601.")] = None,
+    limit: Annotated[int, typer.Option("--limit", **COUNT, help="How many to show.")] = 20,
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", min=0, help="So long until all sessions are indexed.")
+    ] = 5.0,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Find where something was said, in all sessions. ○ marks what lies on a branch that was left."""
+    from pi_daemon.cli.search import Asked, search
+
+    directory = None if cwd is None else str(cwd.absolute())
+    asked = Asked(query, directory, role, model, label, after, before)
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: search(where, output, asked, limit=max(1, limit), wait=wait),
+    )
 
 
 @app.command(rich_help_panel=PANEL)
