@@ -15,6 +15,7 @@ import msgspec
 
 from tests.benchmarks import (
     appending,
+    cataloguing,
     compacting,
     connecting,
     documents,
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "compact": compacting.run,
     "message": intake.run,
     "list": listing.run,
+    "catalogue": cataloguing.run,
     "notify": notifying.run,
     "watch": watching.run,
     "passing": passing.run,
@@ -67,6 +69,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sessions and one round: does it run at all?")
     parser.add_argument("--only", action="append", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--rounds", type=int, help=f"how often each is measured (default {FULL.rounds})")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the catalogue's files and bytes (default 1)")
     parser.add_argument("--json", action="store_true", help="print the machine and the rows as JSON")
     parser.add_argument("--without-reference", action="store_true", help="measure pi-daemon and the bare loops alone")
     parser.add_argument("--cache", type=Path, default=REPOSITORY / ".cache/benchmarks")
@@ -79,6 +82,8 @@ def main() -> int:
     size = QUICK if options.quick else FULL
     if options.rounds:
         size = msgspec.structs.replace(size, rounds=options.rounds)
+    files, volume = int(size.catalogue_files * options.scale), int(size.catalogue_bytes * options.scale)
+    size = msgspec.structs.replace(size, catalogue_files=files, catalogue_bytes=volume)
     cache = options.cache.resolve()
     workshop = Workshop(cache)
     gc.disable()

@@ -16,6 +16,7 @@ from tests.benchmarks.wire import PeerError
 
 TIME_RATIO = 0.4
 MEMORY_RATIO = 0.25
+AGAIN_RATIO = 0.2
 
 
 def run(run: Run) -> list[Row]:
@@ -25,10 +26,13 @@ def run(run: Run) -> list[Row]:
     theirs: list[dict[str, Any]] = []
     asked: list[float] = []
     served: list[float] = []
+    again: list[dict[str, Any]] = []
     for _ in range(run.size.rounds):
         sessions = run.workshop.sessions(file)
         copy = next(sessions.iterdir())
         ours.append(storage(copy))
+        storage(copy, "again")  # keeps the heads
+        again.append(storage(copy, "again"))
         with run.workshop.daemon(sessions) as daemon:
             client = daemon.client()
             before = daemon.memory()
@@ -42,12 +46,12 @@ def run(run: Run) -> list[Row]:
                 raise PeerError(f"pi sees {theirs[-1]['entries']} entries where we see {ours[-1]['entries']}")
         copy.unlink()
 
-    def row(what: str, unit: str, scale: float, pick: str, limit: float | None, note: str = "") -> Row:
+    def row(what: str, unit: str, scale: float, pick: str, limit: float | None, note: str = "", by: Any = ours) -> Row:
         return Row(
             what=what,
             on=run.size_name(run.size.large, file),
             unit=unit,
-            ours=median([_pick(result, pick) for result in ours]) * scale,
+            ours=median([_pick(result, pick) for result in by]) * scale,
             theirs=median([_pick(result, pick) for result in theirs]) * scale if theirs else None,
             against=f"{run.reference} SessionManager.open" if theirs else "",
             limit=limit if theirs else None,
@@ -58,6 +62,8 @@ def run(run: Run) -> list[Row]:
     on = run.size_name(run.size.large, file)
     return [
         row("open", "s", 1, "seconds", TIME_RATIO, "storage and tree, fresh process"),
+        row("open again", "s", 1, "seconds", AGAIN_RATIO, "with the heads that were kept, fresh process", again),
+        row("open again: highest memory", "MB", 1e-6, "highest", None, by=again),
         row(
             "open: memory of the session",
             "MB",
@@ -77,8 +83,8 @@ def _pick(result: dict[str, Any], name: str) -> float:
     return float(result["after"] - result["before"]) if name == "growth" else float(result[name])
 
 
-def storage(file: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.benchmarks.opened", str(file)]
+def storage(file: Path, *again: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.benchmarks.opened", str(file), *again]
     done = subprocess.run(command, env=python_environment(), cwd=REPOSITORY, stdout=subprocess.PIPE, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     return result

@@ -30,6 +30,8 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     message_bytes: int
     files: int
     files_bytes: int
+    catalogue_files: int
+    catalogue_bytes: int
     idle_seconds: float
     foreign: int
     opened: int
@@ -49,6 +51,8 @@ FULL = Size(
     message_bytes=2_400_000,
     files=3_000,
     files_bytes=1_000_000_000,
+    catalogue_files=10_000,
+    catalogue_bytes=3_000_000_000,
     idle_seconds=60,
     foreign=200,
     opened=2_000,
@@ -67,6 +71,8 @@ QUICK = Size(
     message_bytes=100_000,
     files=30,
     files_bytes=1_000_000,
+    catalogue_files=60,
+    catalogue_bytes=2_000_000,
     idle_seconds=1,
     foreign=5,
     opened=20,
