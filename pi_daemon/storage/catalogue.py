@@ -7,10 +7,12 @@ read is left out, never an error.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -33,6 +35,9 @@ HEADER_SCAN = 1 << 20
 """Bytes in which a header is looked for (pi 1.6.0's bound): opening a session reads on, looking around doesn't."""
 
 _HEADER_BLOCK = 4096
+
+_WAIT_SECONDS = 0.1
+"""Between two reports to somebody who waits for another one's sweep."""
 
 _LOOKS = 3
 """At a page whose rows turn out to have changed."""
@@ -97,6 +102,8 @@ class Catalogue:
         self._followed = False
         self._current = False
         self._loading = threading.Lock()
+        self._so_far = (0, 0)
+        self._too_long: dict[str, Identity] = {}
         # A second listing at the same time finds what the first has read.
         self._listing = threading.Lock()
 
@@ -133,7 +140,7 @@ class Catalogue:
         self, progress: Callable[[int, int], None], stop: threading.Event, cwd: str | None
     ) -> list[SessionSummary]:
         """Of every session, or of those whose header names `cwd`; newest activity first. Looks at every file."""
-        with self._listing:
+        with self._turn(progress, stop):
             self._sweep(cwd, progress, stop)
             known = self._summaries
             places = self._listed.of(cwd)
@@ -148,7 +155,7 @@ class Catalogue:
         limit: int,
     ) -> list[SessionSummary]:
         """Up to `limit` of them, newest activity first, that come after that place."""
-        with self._listing:
+        with self._turn(progress, stop):
             self._refresh(progress, stop)
             for _ in range(_LOOKS):
                 places = self._listed.of(cwd)
@@ -165,7 +172,7 @@ class Catalogue:
 
     def refresh(self, progress: Callable[[int, int], None], stop: threading.Event) -> None:
         """Bring everything up to what is known of changes."""
-        with self._listing:
+        with self._turn(progress, stop):
             self._refresh(progress, stop)
 
     # Following
@@ -237,6 +244,21 @@ class Catalogue:
 
     # With the lock
 
+    @contextlib.contextmanager
+    def _turn(self, report: Callable[[int, int], None], stop: threading.Event) -> Iterator[None]:
+        """The lock. Who waits for it is told how far the one is who has it."""
+        while not self._listing.acquire(timeout=_WAIT_SECONDS):
+            report(*self._so_far)
+            if stop.is_set():
+                break
+        else:
+            try:
+                yield
+            finally:
+                self._listing.release()
+            return
+        raise TimeoutError(errno.ETIMEDOUT, "nobody waits for it")
+
     def _refresh(self, progress: Callable[[int, int], None], stop: threading.Event) -> None:
         if not self._followed or not self._current:
             self._sweep(None, progress, stop)
@@ -267,7 +289,8 @@ class Catalogue:
             if stop.is_set():
                 return
             self._look(path)
-            progress(done, len(paths))
+            self._so_far = done, len(paths)
+            progress(*self._so_far)
         if cwd is None:
             if not self._current:
                 self._changes.clear()  # nobody has seen what was before
@@ -309,6 +332,8 @@ class Catalogue:
             self._headers.pop(path, None)
         for path in set(self._summaries).difference(there):
             self._drop(path)
+        for path in set(self._too_long).difference(there):
+            del self._too_long[path]
 
     def _drop(self, path: str) -> None:
         known = self._summaries.pop(path, None)
@@ -332,6 +357,8 @@ class Catalogue:
             known = self._summaries.get(path)
             if known is not None and known.proven and known.identity == identity(state):
                 return
+            if self._too_long.get(path) == identity(state):
+                return
             header = self.header(path)
             if header is None:
                 self._drop(path)
@@ -346,8 +373,10 @@ class Catalogue:
                 self._sum(path, fd, header, known, state)
             finally:
                 self._files.close(fd)
-        except OSError:
+        except OSError as error:
             self._drop(path)
+            if error.errno == errno.EMSGSIZE:
+                self._too_long[path] = identity(state)  # half a gigabyte was read to see that
 
     def _grew(self, fd: int, known: Summed, state: os.stat_result) -> bool:
         """Whether the file is the one we knew, with more at its end."""

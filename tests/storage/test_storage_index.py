@@ -328,9 +328,9 @@ async def test_the_index_is_deleted_while_it_is_used(place: Place) -> None:
         made.indexed.note([str(path)])
         assert len(await made.listed()) == 1
         await made.search("word")
-    async with desk(place) as made:
         await made.indexed_all()
         assert await made.ids("word") == ["a", "b"]
+        assert (await made.indexed.totals(None)).messages == 2
 
 
 async def test_changes_are_told(place: Place) -> None:

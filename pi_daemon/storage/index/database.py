@@ -64,6 +64,7 @@ class Database:
         self._files = files
         self._lock: int | None = None
         self._writer: sqlite3.Connection | None = None
+        self._writer_state: os.stat_result
         self._reader: sqlite3.Connection | None = None
         self._reader_of: tuple[int, int] | None = None
 
@@ -73,6 +74,7 @@ class Database:
             for _ in range(2):
                 try:
                     self._writer = self._made()
+                    self._writer_state = os.stat(self.path)
                     break
                 except (sqlite3.Error, OSError) as error:
                     if isinstance(error, OSError) or not damaged(error):
@@ -80,6 +82,17 @@ class Database:
                         break
                     self.remove()
         return self._writer
+
+    def lost(self) -> bool:
+        """Whether somebody has deleted what we hold; it is let go then. For the writer's thread."""
+        lock = self._lock
+        if lock is not None and not _names(self.path.with_suffix(".lock"), self._files.fstat(lock)):
+            self.release()  # another daemon may have made one anew, and hold it
+            return True
+        if self._writer is not None and not _names(self.path, self._writer_state):
+            self.remove()
+            return True
+        return False
 
     @property
     def held(self) -> bool:
@@ -181,3 +194,10 @@ class Database:
             connection.close()
             raise
         return connection
+
+
+def _names(path: Path, state: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), state)
+    except OSError:
+        return False

@@ -335,6 +335,8 @@ class Index:
     def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
         """None where the index can't be written."""
         try:
+            if self._database.lost():
+                self._begin_again()
             connection = self._database.writer()
             return None if connection is None else work(connection)
         except sqlite3.Error as error:
@@ -351,6 +353,10 @@ class Index:
             return
         logger.warning("the index was damaged, and is made anew")
         self._database.remove()
+        self._begin_again()
+
+    def _begin_again(self) -> None:
+        """Write what is known into another file."""
         self._states, self._todo = None, []
         rows = self.source.rows() if self.source is not None else []
         with self._guard:
