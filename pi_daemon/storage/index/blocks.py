@@ -76,7 +76,7 @@ class Tail(Struct):
 
 
 def text_of(said: Sequence[Said | None]) -> str:
-    return indexed([one.text for one in said if one is not None])
+    return indexed([one.searched for one in said if one is not None])
 
 
 def gather(files: Files, path: str, row: Row, known: TextState | None, tail: Tail | None, most: int) -> Part | None:
@@ -111,7 +111,7 @@ def _read(files: Files, fd: int, part: Part, stop: int, most: int) -> None:
     chars = 0
     for data, offset in whole_lines(files, fd, state.end, stop, READ_BYTES):
         said = read_lines(data)
-        texts += [one.text for one in said if one is not None]
+        texts += [one.searched for one in said if one is not None]
         chars = sum(map(len, texts))
         state.end = offset + len(data)
         state.lines += len(said)

@@ -276,7 +276,7 @@ class Index:
 
     def totals(self, connection: sqlite3.Connection | None, paths: Sequence[str]) -> Totals:
         """Over those files, each answer once. A file of which the index doesn't know all is read."""
-        totals, seen = Totals(), set[int]()
+        totals, seen = Totals(), set[str]()
         source = self.source
         for path in paths:
             row = source.row(path) if source is not None else None

@@ -52,13 +52,12 @@ class Query(Struct):
         for term in self.terms:
             if is_pair(term):
                 found[PAIR_MARK + term] = None
-            last = len(term) - 3
-            if last < 0:
-                continue
-            step = max(3, -(-last // (share - 1)))
-            for at in (*range(0, last, step), last):
-                found[term[at : at + 3]] = None
-        return list(found)[: 2 * MOST_GRAMS]
+            # What is a space here may be any white space there.
+            grams = [term[at : at + 3] for at in range(len(term) - 2) if " " not in term[at : at + 3]]
+            last = len(grams) - 1
+            chosen = range(last + 1) if last < share else (last * part // (share - 1) for part in range(share))
+            found |= dict.fromkeys(grams[at] for at in chosen)
+        return list(found)
 
     def expression(self) -> str:
         """The same for FTS5, in which quotes make a string of anything."""

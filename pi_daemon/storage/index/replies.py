@@ -7,7 +7,6 @@ A fork carries the answers of the session that it comes from, so sums over sessi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
@@ -31,7 +30,7 @@ class UsageRead(Struct, gc=False):
 class Reply(Struct, array_like=True, gc=False, frozen=True):
     """`key` tells answers apart; `model` is `provider/model`."""
 
-    key: int
+    key: str
     model: str
     input: float
     output: float
@@ -51,7 +50,7 @@ class Totals(Struct):
     cache_write: float = 0
     cost: float = 0
 
-    def add(self, replies: Iterable[Reply], seen: set[int]) -> None:
+    def add(self, replies: Iterable[Reply], seen: set[str]) -> None:
         for reply in replies:
             if reply.key in seen:
                 self.repeated += 1
@@ -90,12 +89,13 @@ def reply_of_value(entry: dict[str, Any], message: dict[str, Any], model: str) -
         return None
     cost = usage.get("cost")
     entry_id, timestamp, response_id = entry.get("id"), entry.get("timestamp"), message.get("responseId")
+    key = _key(
+        entry_id if isinstance(entry_id, str) else "",
+        timestamp if isinstance(timestamp, str) else "",
+        response_id if isinstance(response_id, str) else None,
+    )
     return Reply(
-        _key(
-            entry_id if isinstance(entry_id, str) else "",
-            timestamp if isinstance(timestamp, str) else "",
-            response_id if isinstance(response_id, str) else None,
-        ),
+        key.encode("utf-8", "replace").decode(),  # a lone surrogate can't be kept
         model,
         _number(usage, "input"),
         _number(usage, "output"),
@@ -116,6 +116,5 @@ def _number(value: dict[str, Any], name: str) -> float:
     return number if isfinite(number) else 0.0
 
 
-def _key(entry_id: str, timestamp: str, response_id: str | None) -> int:
-    text = "r" + response_id if response_id else f"e{entry_id}\0{timestamp}"
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)
+def _key(entry_id: str, timestamp: str, response_id: str | None) -> str:
+    return response_id or f"{entry_id}\0{timestamp}"

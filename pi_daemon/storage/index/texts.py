@@ -33,6 +33,10 @@ class Said(Struct, gc=False):
         return to_ms(self.timestamp) or self.sent
 
     @property
+    def searched(self) -> str:
+        return self.raw if len(self.raw) <= MOST_TEXT else self.raw[:MOST_TEXT]
+
+    @property
     def text(self) -> str:
         """With single spaces, and no longer than what is searched."""
         return even(self.raw)
@@ -229,6 +233,8 @@ PAIR_MARK = "\x01"
 def indexed(texts: list[str]) -> str:
     """What goes into the index for the texts of a block."""
     text = "\n".join(texts).casefold()
+    if "\0" in text:
+        text = text.replace("\0", " ")  # where the tokenizer would stop
     if text.isascii():
         return text
     pairs = {run[at : at + 2] for run in _RUNS.findall(text) for at in range(len(run) - 1)}
