@@ -13,28 +13,24 @@ import os
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
-from pi_daemon.session.entry import BadLine, read_line
 from pi_daemon.session.head import Header
+from pi_daemon.storage.folders import ChangeKind, Changes, Folders
+from pi_daemon.storage.headers import read_header
 from pi_daemon.storage.index.replies import Reply
 from pi_daemon.storage.index.rows import Identity, Row, hashed, identity
 from pi_daemon.storage.layout import Layout
 from pi_daemon.storage.lines import whole_lines
 from pi_daemon.storage.listed import Listed, Place
 from pi_daemon.storage.protocols import SessionChange, SessionRef, SessionSummary
-from pi_daemon.storage.scan import BYTE_ORDER_MARK, HEADER_WITHIN, MARK, mark_before
+from pi_daemon.storage.scan import MARK, mark_before
 from pi_daemon.storage.summary import Summary, Tally, newest_first
 from pi_daemon.storage.system import READ, Files
 
 __all__ = ["Catalogue", "RowStore", "read_header"]
-
-HEADER_SCAN = 1 << 20
-"""Bytes in which a header is looked for (pi 1.6.0's bound): opening a session reads on, looking around doesn't."""
-
-_HEADER_BLOCK = 4096
 
 _WAIT_SECONDS = 0.1
 """Between two reports to somebody who waits for another one's sweep."""
@@ -52,20 +48,6 @@ class RowStore(Protocol):
     def put(self, path: str, row: Row | None, replies: Sequence[Reply], before: bytes) -> None:
         """None where the file is gone. `replies` are the answers behind the mark `before`, which is empty at the start
         of a file. Doesn't wait."""
-
-
-def read_header(files: Files, fd: int) -> Header | None:
-    """The first header within the first lines that can be read. Raises OSError."""
-    parsed = 0
-    for block, offset in whole_lines(files, fd, 0, HEADER_SCAN, _HEADER_BLOCK):
-        for line in block.removeprefix(BYTE_ORDER_MARK if offset == 0 else b"").split(b"\n"):
-            item = read_line(line.removesuffix(b"\r"), 0)
-            if isinstance(item, Header):
-                return item
-            parsed += item is not None and not (isinstance(item, BadLine) and not item.counts)
-            if parsed >= HEADER_WITHIN:
-                return None
-    return None
 
 
 class Summed(Struct):
@@ -95,10 +77,9 @@ class Catalogue:
         self._headers: dict[str, tuple[Identity, Header | None]] = {}
         self._summaries: dict[str, Summed] = {}
         self._listed = Listed()
-        self._folders: dict[str, int] = {}
-        self._base = -1
+        self._folders = Folders(layout, files)
         self._dirty: set[str] = set()
-        self._changes: dict[str, SessionChange] = {}
+        self._changes = Changes()
         self._followed = False
         self._current = False
         self._loading = threading.Lock()
@@ -187,7 +168,7 @@ class Catalogue:
 
     def take_changes(self) -> list[SessionChange]:
         """What has become of sessions since the last time. Doesn't wait."""
-        return [self._changes.pop(path) for path in list(self._changes)]
+        return self._changes.take()
 
     @property
     def current(self) -> bool:
@@ -264,21 +245,21 @@ class Catalogue:
             self._sweep(None, progress, stop)
             return
         dirty = [self._dirty.pop() for _ in range(len(self._dirty))]
-        folders = self._stamps()
-        if folders != self._folders or not all(map(self._lies_here, dirty)):
+        folders = self._folders.look()
+        if folders != self._folders.seen or not all(map(self._lies_here, dirty)):
             paths = set(self._layout.session_files(self._files))
             self._forget(paths)
             dirty = list(paths.difference(self._summaries).union(paths.intersection(dirty)))
-            self._folders = folders
+            self._folders.seen = folders
         for path in dirty:
             self._look(path)
 
     def _lies_here(self, path: str) -> bool:
-        return path in self._summaries or os.path.dirname(path) in self._folders
+        return path in self._summaries or os.path.dirname(path) in self._folders.seen
 
     def _sweep(self, cwd: str | None, progress: Callable[[int, int], None], stop: threading.Event) -> None:
         self.load()
-        followed, folders = self._followed, self._stamps()
+        followed, folders = self._followed, self._folders.look()
         self._dirty.clear()
         paths = list(self._layout.session_files(self._files))
         self._forget(paths)
@@ -294,36 +275,11 @@ class Catalogue:
         if cwd is None:
             if not self._current:
                 self._changes.clear()  # nobody has seen what was before
-            self._current, self._folders = followed, folders
+            self._current, self._folders.seen = followed, folders
 
-    def _changed(self, kind: Literal["created", "changed", "deleted"], known: Summed) -> None:
-        """What is created and written to before anybody asks is created, and what is gone by then is nothing."""
-        ref = known.made.ref
-        before = self._changes.get(ref.location)
-        if before is not None and before.kind == "created":
-            if kind == "deleted":
-                del self._changes[ref.location]
-                return
-            kind = "created"
-        elif before is not None and before.kind == "deleted" and kind == "created":
-            kind = "changed"
+    def _note(self, kind: ChangeKind, known: Summed) -> None:
         if self._followed:
-            self._changes[ref.location] = SessionChange(kind, ref, known.made.cwd)
-
-    def _stamps(self) -> dict[str, int]:
-        """The folders in which files may lie; a name that comes or goes changes a folder's time."""
-        base = self._stamp(os.path.realpath(self._layout.sessions_dir))
-        folders: Iterable[str] = self._folders
-        if base == -1 or base != self._base:
-            folders = map(str, self._layout.places(self._files)[1])
-            self._base = base
-        return {folder: stamp for folder in folders if (stamp := self._stamp(folder)) != -1}
-
-    def _stamp(self, folder: str) -> int:
-        try:
-            return self._files.stat(folder).st_mtime_ns
-        except OSError:
-            return -1
+            self._changes.add(kind, known.made)
 
     def _forget(self, paths: Iterable[str]) -> None:
         """All but these are gone."""
@@ -339,7 +295,7 @@ class Catalogue:
         known = self._summaries.pop(path, None)
         if known is not None:
             self._listed.drop(path)
-            self._changed("deleted", known)
+            self._note("deleted", known)
             if self._store is not None:
                 self._store.put(path, None, (), b"")
 
@@ -403,7 +359,7 @@ class Catalogue:
             return
         made = shown.made(SessionRef(header.id, path), state.st_size, state.st_mtime_ns / 1e6)
         found = Summed(identity(state), summary.header, summary.tally, end, mark or hashed(b""), made)
-        self._changed("changed" if path in self._summaries else "created", found)
+        self._note("changed" if path in self._summaries else "created", found)
         self._summaries[path] = found
         self._listed.put(path, made)
         if self._store is not None:

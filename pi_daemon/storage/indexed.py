@@ -15,6 +15,7 @@ from pi_daemon.storage.index.blocks import TextState
 from pi_daemon.storage.index.keeper import Index, Progress
 from pi_daemon.storage.index.query import parse
 from pi_daemon.storage.index.search import Cursor, Filters, Found, Searcher
+from pi_daemon.storage.index.store import totals as sum_up
 from pi_daemon.storage.protocols import Progress as Report
 from pi_daemon.storage.protocols import SearchPage, SessionChange, TotalsOf, Wanted
 from pi_daemon.storage.system import Files
@@ -115,10 +116,10 @@ class Indexed:
         await in_thread(self._catalogue.refresh, lambda done, total: None, self._stop)
         paths = self._catalogue.paths(cwd)
         summaries = [one for path in paths if (one := self._catalogue.summary(path)) is not None]
-        asked = self._index.ask(lambda connection, _: self._index.totals(connection, sorted(paths)))
+        asked = self._index.ask(lambda connection, _: sum_up(connection, self._catalogue, sorted(paths)))
         totals = await asyncio.wrap_future(asked)
         if totals is None:  # there is no index
-            totals = await in_thread(self._index.totals, None, sorted(paths))
+            totals = await in_thread(sum_up, None, self._catalogue, sorted(paths))
         return TotalsOf(
             len(summaries),
             sum(one.message_count for one in summaries),

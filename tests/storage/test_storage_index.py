@@ -194,6 +194,23 @@ async def test_pages_give_each_hit_once(place: Place) -> None:
             assert len(found) == len(set(found)) == 360
 
 
+async def test_pages_stay_as_they_are_while_sessions_come(place: Place) -> None:
+    for number in range(20):
+        place.put([HEADER.replace(b"s1", b"n%d" % number), *chain(f"{number}-a", f"{number}-b")], f"{number}.jsonl")
+    async with desk(place) as made:
+        await made.indexed_all()
+        found: list[str] = []
+        cursor: str | None = None
+        for number in range(20):
+            page = await made.search("hello", cursor=cursor, limit=2)
+            found += [hit.entry_id for hit in page.hits]
+            cursor = page.cursor
+            place.put([HEADER.replace(b"s1", b"m%d" % number), *chain(f"new-{number}")], f"new-{number}.jsonl")
+            await made.indexed_all()
+        assert cursor is None
+        assert len(found) == len(set(found)) == 40 and not any(name.startswith("new") for name in found)
+
+
 async def test_what_comes_is_found_and_what_goes_is_not(place: Place) -> None:
     path = place.put([HEADER, message("a", None, "first word")])
     async with desk(place) as made:

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from pi_daemon.storage.system import Files, make_folder
@@ -54,6 +55,19 @@ def damaged(error: sqlite3.Error) -> bool:
     """Whether the file is to be made anew."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or (code & 0xFF) not in _ELSEWHERE
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of the block or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
 
 
 class Database:

@@ -12,19 +12,21 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from pi_daemon.storage.index import blocks
 from pi_daemon.storage.index.blocks import Part, TextState
-from pi_daemon.storage.index.database import Database, damaged
-from pi_daemon.storage.index.replies import Reply, Totals
-from pi_daemon.storage.index.rows import Row, decode, encode, sealed, unsealed
+from pi_daemon.storage.index.database import Database, damaged, transaction
+from pi_daemon.storage.index.replies import Reply
+from pi_daemon.storage.index.rows import Row
+from pi_daemon.storage.index.store import Pending, Source, load_rows, store_rows
 from pi_daemon.storage.system import Files
 
 logger = logging.getLogger(__name__)
@@ -37,34 +39,12 @@ PORTION_FILES = 200
 
 Result = TypeVar("Result")
 
-_replies_encoder = msgspec.msgpack.Encoder()
-_replies_decoder = msgspec.msgpack.Decoder(tuple[bytes, bytes, list[Reply]])
-
-
-class Source(Protocol):
-    """What is known of the files: the catalogue."""
-
-    def rows(self) -> list[tuple[str, Row]]: ...
-
-    def row(self, path: str) -> Row | None: ...
-
-    def replies(self, path: str) -> Sequence[Reply]:
-        """Read from the file. Raises OSError."""
-
 
 class Progress(Struct, frozen=True):
     """Bytes of session files whose text is in the index, of all."""
 
     done: int
     total: int
-
-
-class _Pending(Struct):
-    """`answers` are those between two marks of the file; `fresh`: the first of them begins it."""
-
-    row: Row | None
-    answers: list[tuple[bytes, bytes, list[Reply]]]
-    fresh: bool
 
 
 def index_path(state_dir: Path, sessions_dir: Path) -> Path:
@@ -83,7 +63,7 @@ class Index:
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="pi-daemon-index")
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="pi-daemon-search")
         self._guard = threading.Lock()
-        self._pending: dict[str, _Pending] = {}
+        self._pending: dict[str, Pending] = {}
         self._flushing = False
         self._changed: set[str] = set()
         self._todo: list[str] = []
@@ -98,15 +78,15 @@ class Index:
 
     def load(self) -> Mapping[str, Row]:
         with contextlib.suppress(RuntimeError):  # closed
-            found = self._writing.submit(self._write, self._load).result()
-            return found or self._asking.submit(self._asked, self._load).result() or {}
+            found = self._writing.submit(self._write, load_rows).result()
+            return found or self._asking.submit(self._asked, load_rows).result() or {}
         return {}
 
     def put(self, path: str, row: Row | None, replies: Sequence[Reply], before: bytes) -> None:
         with self._guard:
             pending = self._pending.get(path)
             if pending is None or not before or row is None:
-                pending = self._pending[path] = _Pending(row, [], not before or row is None)
+                pending = self._pending[path] = Pending(row, [], not before or row is None)
             pending.row = row
             if row is not None:
                 pending.answers.append((before, row.mark, list(replies)))
@@ -120,34 +100,15 @@ class Index:
         if due:
             self._submit(self._flush)
 
-    def _load(self, connection: sqlite3.Connection) -> dict[str, Row]:
-        found = {}
-        for path, data in connection.execute("SELECT path, row FROM sessions"):
-            row = decode(path, data)
-            if row is not None:
-                found[path] = row
-        return found
-
     def _flush(self) -> None:
         with self._guard:
             pending, self._pending = self._pending, {}
             self._flushing = False
-        self._write(lambda connection: self._store(connection, pending))
+        self._write(partial(self._store, pending))
         self._go_on()
 
-    def _store(self, connection: sqlite3.Connection, pending: Mapping[str, _Pending]) -> None:
-        with _transaction(connection):
-            for path, one in pending.items():
-                if one.fresh:
-                    connection.execute("DELETE FROM replies WHERE path = ?", (path,))
-                if one.row is None:
-                    connection.execute("DELETE FROM sessions WHERE path = ?", (path,))
-                    blocks.forget(connection, path)
-                    continue
-                connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (path, encode(path, one.row)))
-                for before, after, replies in one.answers:
-                    data = sealed(path, _replies_encoder.encode((before, after, replies)))
-                    connection.execute("INSERT INTO replies VALUES (?, ?)", (path, data))
+    def _store(self, pending: Mapping[str, Pending], connection: sqlite3.Connection) -> None:
+        store_rows(connection, pending)
         for path, one in pending.items():
             if one.row is None and self._states is not None:
                 self._states.pop(path, None)
@@ -211,7 +172,7 @@ class Index:
                     self._todo.append(path)
                     break
         if parts:
-            with _transaction(connection):
+            with transaction(connection):
                 if blocks.littered(connection):
                     blocks.clear(connection)
                     self._states = None
@@ -229,7 +190,7 @@ class Index:
         with self._guard:
             self._changed.update(rows)
         self._newest = max((row.tally.active for path, row in rows.items() if path in states), default=-1.0)
-        with _transaction(connection):
+        with transaction(connection):
             for path in states.keys() - rows.keys():
                 blocks.forget(connection, path)
                 del states[path]
@@ -273,41 +234,6 @@ class Index:
             if state is not None:
                 done += row.end if not _behind(row, state) else min(state.end, row.end - 1)
         return Progress(done, total)
-
-    def totals(self, connection: sqlite3.Connection | None, paths: Sequence[str]) -> Totals:
-        """Over those files, each answer once. A file of which the index doesn't know all is read."""
-        totals, seen = Totals(), set[str]()
-        source = self.source
-        for path in paths:
-            row = source.row(path) if source is not None else None
-            if source is None or row is None:
-                continue
-            replies: Sequence[Reply] | None = None
-            if connection is not None:
-                replies = self._kept_replies(connection, path, row.mark)
-            if replies is None:
-                try:
-                    replies = source.replies(path)
-                except OSError:
-                    continue
-            totals.add(replies, seen)
-        return totals
-
-    @staticmethod
-    def _kept_replies(connection: sqlite3.Connection, path: str, end: bytes) -> list[Reply] | None:
-        """None unless they go from the beginning of the file to the mark that we know as its end."""
-        found: list[Reply] = []
-        at = b""
-        for (data,) in connection.execute("SELECT data FROM replies WHERE path = ? ORDER BY rowid", (path,)):
-            content = unsealed(path, data)
-            if content is None:
-                return None
-            before, after, replies = _replies_decoder.decode(content)
-            if before != at:
-                return None
-            at = after
-            found += replies
-        return found if at == end else None
 
     def settled(self) -> bool:
         """Whether the text of all that is known is in the index, for whoever asks after this."""
@@ -361,7 +287,7 @@ class Index:
         rows = self.source.rows() if self.source is not None else []
         with self._guard:
             for path, row in rows:
-                self._pending.setdefault(path, _Pending(row, [], True))
+                self._pending.setdefault(path, Pending(row, [], True))
         self._wake()
 
     def _submit(self, work: Callable[[], None]) -> None:
@@ -383,15 +309,3 @@ def _behind(row: Row, state: TextState | None) -> bool:
     if state is None or (state.dev, state.ino) != row.identity[:2]:
         return True
     return state.end != row.end or state.mark != row.mark
-
-
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
