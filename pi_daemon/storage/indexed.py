@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import sqlite3
 import threading
@@ -68,8 +67,12 @@ class Indexed:
         await in_thread(self._index.close)
 
     async def _keep(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wanted.wait(), QUIET_SECONDS)
+        # Not wait_for, which forgets that it was cancelled where what it waits for comes at the same time.
+        quiet = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._wanted.set)
+        try:
+            await self._wanted.wait()
+        finally:
+            quiet.cancel()
         while True:
             self._wanted.clear()
             try:

@@ -383,3 +383,14 @@ async def test_what_a_desk_is(place: Place) -> None:
     made = Desk(place)
     assert await made.listed() == []
     await made.indexed.stop()
+
+
+async def test_it_stops_when_something_was_told_at_that_moment(place: Place) -> None:
+    path = place.put([HEADER, message("a", None, "word")])
+    for waits in range(6):
+        made = Desk(place)
+        made.indexed.follow()
+        for _ in range(waits):
+            await asyncio.sleep(0)
+        made.indexed.note([str(path)])
+        await asyncio.wait_for(made.indexed.stop(), 20)

@@ -37,6 +37,9 @@ and as much work as a killed daemon loses."""
 
 PORTION_FILES = 200
 
+MOST_MADE_ANEW = 5
+"""In one process: a disk that damages more than that, or a mistake of ours, must not keep it busy."""
+
 Result = TypeVar("Result")
 
 
@@ -73,6 +76,7 @@ class Index:
         self._following = False
         self._busy = False
         self._closed = False
+        self._made_anew = 0
 
     # The catalogue's rows
 
@@ -277,8 +281,13 @@ class Index:
         """Throw it away, and write again what is known."""
         if self._closed or not self._database.held:
             return
-        logger.warning("the index was damaged, and is made anew")
         self._database.remove()
+        self._made_anew += 1
+        if self._made_anew > MOST_MADE_ANEW:
+            logger.error("the index was damaged again and again; there is none until the daemon is started anew")
+            self._closed = True
+            return
+        logger.warning("the index was damaged, and is made anew")
         self._begin_again()
 
     def _begin_again(self) -> None:
@@ -296,13 +305,15 @@ class Index:
 
     def close(self) -> None:
         """Write what is known, and let go. May wait for a portion."""
-        if self._closed:
-            return
         self._closed = True
-        self._writing.submit(self._database.release)
-        self._asking.submit(self._database.close_reader)
+        with contextlib.suppress(RuntimeError):  # again
+            self._release()
         self._writing.shutdown()
         self._asking.shutdown()
+
+    def _release(self) -> None:
+        self._writing.submit(self._database.release)
+        self._asking.submit(self._database.close_reader)
 
 
 def _behind(row: Row, state: TextState | None) -> bool:
