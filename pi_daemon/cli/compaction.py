@@ -25,10 +25,12 @@ KINDS = {
     "request": "last request",
     "constraint": "rules of the user",
     "unfinished": "open items",
+    "superseded": "overtaken items not restated",
     "openCall": "open calls",
     "error": "errors",
     "overcome": "errors overcome",
     "modified": "files modified",
+    "commit": "commits",
     "reference": "references",
     "read": "files read",
 }

@@ -23,6 +23,17 @@ SHELLS = frozenset({"bash", "shell", "exec", "sh", "run", "terminal", "powershel
 _PATH_NAMES = ("path", "file_path", "filePath", "filename", "file")
 _COMMAND_NAMES = ("command", "cmd", "script")
 _KEY_NAMES = (*_PATH_NAMES, *_COMMAND_NAMES, "pattern", "query", "url", "name", "id", "prompt", "description")
+_ABORTED = re.compile(
+    r"(?:\A|\n)\s*(?:(?:command|operation|request|tool call|execution)\b[^\n]{0,20}\b(?:aborted|cancell?ed"
+    r"|interrupted)|aborted|cancell?ed|\[?request interrupted by user[^\n]{0,40})[.\])]*\s*\Z",
+    re.IGNORECASE,
+)
+_SHOWS_FAILURE = re.compile(
+    r"\berror TS\d+|\bnpm (?:ERR!|error)|^FAIL(?:ED)?\b|\b[1-9]\d* (?:tests? )?(?:failed|failing)\b"
+    r"|\bFound [1-9]\d* errors?\b",
+    re.MULTILINE,
+)
+_ONE_AT_A_TIME = re.compile(r"\bgit (commit|push|tag)\b")
 _CD = re.compile(r"\A\s*cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*")
 _TRIM = re.compile(r"\s*(?:2>&1\s*)?(?:\|\s*(?:head|tail|grep|cat|wc|less|sed|awk)\b.*)?\Z", re.DOTALL)
 
@@ -65,12 +76,23 @@ class Act(Struct):
         return one_line(found[:READ_TEXT]) if found else ""
 
     @property
+    def aborted(self) -> bool:
+        """Whether somebody stopped it: it neither went well nor failed."""
+        return self.failed and _ABORTED.search((self.result or "")[-400:]) is not None
+
+    @property
+    def went_well(self) -> bool:
+        """Of a result; what a pipe hid of a failure counts where its output shows it."""
+        return not self.failed and (not self.command or _SHOWS_FAILURE.search(self.result or "") is None)
+
+    @property
     def kin(self) -> str:
         """Calls of one kin are attempts at one thing: a change of a file, or a command, however its output is cut."""
         if self.changes_file:
             return f"change {self.path}"
         if (command := self.command) is not None:
-            return f"run {short_command(command)}"
+            step = _ONE_AT_A_TIME.search(command)  # whose arguments differ each time
+            return f"run git {step[1]}" if step else f"run {short_command(command)}"
         return f"{self.name} {self.subject}"
 
 
@@ -156,6 +178,8 @@ def by_user(one: Said, place: int) -> Act:
     code = message.get("exitCode")
     failed = message.get("cancelled") is True or (isinstance(code, int | float) and code != 0)
     text = clean(_ends(output)) if isinstance(output, str) else ""
+    if message.get("cancelled") is True:
+        text = f"{text}\nCommand aborted"
     return Act(one.entry_id, place, "", "bash", arguments, text, failed, place, one.entry_id)
 
 
@@ -169,7 +193,7 @@ def standing_failures(found: Sequence[Act]) -> list[Act]:
     """Failed calls after which none of their kin went well, the last of each kin."""
     last: dict[str, Act] = {}
     for act in found:
-        if act.result is not None:
+        if act.result is not None and not act.aborted:
             last.pop(act.kin, None)
             last[act.kin] = act
     return [act for act in last.values() if act.failed]

@@ -24,9 +24,20 @@ class Labels(Struct, frozen=True):
     branch: str
     note: str
     times: str
-    files_left_out: str
     earlier: str
     cut_short: str
+    goes_on: str
+    answered: str
+    unseen: str
+    superseded: str
+    digest: str
+    left_out: str
+    look_after: str
+    gone: str
+    renamed: str
+    stopped: str
+    in_reply_to: str
+    found: str
 
 
 ENGLISH = Labels(
@@ -46,9 +57,20 @@ ENGLISH = Labels(
     branch="Earlier branch: ",
     note="Note: ",
     times="×",
-    files_left_out=" more files in the lists of the entry",
     earlier="(begun earlier)",
-    cut_short="cut short",
+    cut_short="Cut short: ",
+    goes_on="goes on after this summary",
+    answered="Asked: ",
+    unseen="From an earlier summary, not seen since: ",
+    superseded="superseded since by: ",
+    digest="Earlier requests: ",
+    left_out="earlier requests are left out",
+    look_after="Asked to look after: ",
+    gone="Removed since: ",
+    renamed="Renamed since: ",
+    stopped="stopped by the user",
+    in_reply_to="in reply to",
+    found="Found: ",
 )
 
 CHINESE = Labels(
@@ -68,9 +90,20 @@ CHINESE = Labels(
     branch="早先的分支：",
     note="备注：",
     times=" 次",
-    files_left_out=" 个其他文件在条目的列表中",
     earlier="（此前开始）",
-    cut_short="被打断",
+    cut_short="被打断：",
+    goes_on="在本摘要之后继续",
+    answered="问答：",
+    unseen="来自更早的摘要，此后未再提及：",
+    superseded="后来被取代：",
+    digest="更早的请求：",
+    left_out="个更早的请求未列出",
+    look_after="要求关注：",
+    gone="后来删除了：",
+    renamed="后来改名：",
+    stopped="被用户中止",
+    in_reply_to="回答",
+    found="发现：",
 )
 
 ALL = (ENGLISH, CHINESE)
@@ -88,18 +121,26 @@ def last_request(steps: Iterable[str]) -> str | None:
 def bare(item: str) -> str:
     """An item without the words that were added to it."""
     for labels in ALL:
-        for name in (labels.open_call, labels.resolved, labels.note, labels.branch, labels.last_request):
+        for name in (labels.open_call, labels.resolved, labels.note, labels.branch, labels.last_request, labels.unseen):
             item = item.removeprefix(name)
-        item = item.removesuffix(f" ({labels.no_answer})")
+        item = item.removesuffix(f" ({labels.no_answer})").removesuffix(f" ({labels.goes_on})")
     return item.strip("“”`")
 
 
 def settled(item: str) -> bool:
     """Whether an item of an extractive summary asks for nothing more: a request that was answered, the course of one
-    that is quoted elsewhere, a question that waits for the user."""
-    if begins(item, "got_to") or begins(item, "asked_user"):
+    that is quoted elsewhere, a question that waits for the user, what an older summary wanted and nobody has
+    spoken of since."""
+    if any(begins(item, name) for name in ("got_to", "asked_user", "unseen", "digest")):
         return True
-    return begins(item, "last_request") and not any(item.endswith(f"({labels.no_answer})") for labels in ALL)
+    return begins(item, "last_request") and not any(
+        item.endswith((f"({labels.no_answer})", f"({labels.goes_on})")) for labels in ALL
+    )
+
+
+def overtaken(item: str) -> bool:
+    """Whether an item says of itself that it doesn't hold any more."""
+    return any(f"({labels.superseded}" in item for labels in ALL)
 
 
 def begins(text: str, name: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pi_daemon.compaction.form import without_files
+from pi_daemon.compaction.form import parse, without_files
+from pi_daemon.compaction.labels import settled
 from pi_daemon.compaction.questions import Kind, Question
 from pi_daemon.compaction.speech import forbids
 from pi_daemon.compaction.words import content_words, one_line
@@ -13,12 +14,19 @@ SHARE: dict[Kind, float] = {
     "constraint": 0.7,
     "request": 0.6,
     "unfinished": 0.6,
+    "superseded": 0.8,
+    "commit": 0.6,
     "openCall": 0.7,
     "error": 0.6,
     "overcome": 0.6,
 }
 """Of the content words of a fact, those that must stand in one item of the summary. A third may differ: inflection,
 a synonym, what a rewording leaves out. At a half, items about another thing with the same names begin to pass."""
+
+NO_LONGER = "No longer holds"
+"""Begins an item that takes back what another one says."""
+
+_PAST = re.compile(r"\b(?:superseded|no longer|done|finished|resolved|obsolete)\b|取代|已完成|作废", re.IGNORECASE)
 
 _BLOCK = re.compile(r"\n\s*\n|\n(?=\s{0,8}(?:[-*+•]\s|\d{1,3}[.)]\s|#{1,6}\s))")
 _BEFORE = re.compile(r"(?:[\w/\\.@~$%+\-])\Z")
@@ -30,6 +38,8 @@ class Text:
 
     def __init__(self, summary: str) -> None:
         body, read_files, modified_files = without_files(summary)
+        self._summary = summary
+        self._stated: list[tuple[str, set[str]]] | None = None
         self._listed = {*read_files, *modified_files}
         self._body = one_line(body)
         self._folded = one_line(summary).casefold()
@@ -40,11 +50,34 @@ class Text:
             return question.text in self._listed or self._names(question.text)
         if question.kind == "reference":
             return self._names(question.text)
+        if question.kind == "superseded":
+            return not self._states(question.text)
+        if question.kind == "commit":
+            subject = question.text.removeprefix("".join(f"{commit}: " for commit in question.needles))
+            return any(map(self._names, question.needles)) or self._says(subject.rstrip("…")) or self._alike(question)
         if self._says(question.text.rstrip("…")):
             return True
         if question.kind in ("error", "overcome") and not question.needles:
             return self._alike(question)
         return all(map(self._names, question.needles)) and self._alike(question)
+
+    def _states(self, text: str) -> bool:
+        """Whether a section that binds or plans has it, and doesn't say that it is past."""
+        if self._stated is None:
+            said = parse(self._summary).folded()
+            items = [*said.constraints, *said.next_steps, *said.in_progress, *said.blocked]
+            items = [one_line(item) for item in items if not _PAST.search(item)]
+            self._stated = [(item.casefold(), content_words(item)) for item in items if not settled(item)]
+        folded, wanted = text.casefold().rstrip("…"), content_words(text)
+        if self._retracts(folded):
+            return False
+        return any(
+            folded in item or len(wanted & words) >= max(SHARE["superseded"] * len(wanted), 2)
+            for item, words in self._stated
+        )
+
+    def _retracts(self, folded: str) -> bool:
+        return f"{NO_LONGER}: {folded}".casefold() in self._folded
 
     def _says(self, text: str) -> bool:
         """Word for word, whatever its spaces and its case."""

@@ -6,41 +6,62 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from pi_daemon.compaction.acts import Act, acts, open_acts, standing_failures, text_of
+from pi_daemon.compaction.commits import commits
+from pi_daemon.compaction.evidence import Evidence
 from pi_daemon.compaction.failures import error_line, symbols
 from pi_daemon.compaction.form import parse
-from pi_daemon.compaction.labels import bare, settled
+from pi_daemon.compaction.labels import bare, overtaken, settled
 from pi_daemon.compaction.material import Material, Said
-from pi_daemon.compaction.speech import asks_nothing, constraints, own_words
+from pi_daemon.compaction.speech import asks_nothing, constraints, own_words, request_words
 from pi_daemon.compaction.words import clip, key, one_line
 
-Kind = Literal["request", "constraint", "unfinished", "openCall", "error", "modified", "reference", "overcome", "read"]
+Kind = Literal[
+    "request",
+    "constraint",
+    "unfinished",
+    "superseded",
+    "openCall",
+    "error",
+    "modified",
+    "commit",
+    "reference",
+    "overcome",
+    "read",
+]
 
 WEIGHTS: dict[Kind, int] = {
     "request": 5,
     "constraint": 4,
     "unfinished": 3,
+    "superseded": 3,
     "openCall": 3,
     "error": 3,
     "modified": 3,
+    "commit": 2,
     "reference": 2,
     "overcome": 1,
     "read": 1,
 }
 """What a kind counts in a score, in the order of what its loss costs: without the request the wrong thing is done,
 a broken constraint has to be undone; a file that was only read is read again. An `error` is of a call after which none
-of its kind went well; one that was `overcome` is at most made again. Kinds are weighed, not questions: forty
+of its kind went well; one that was `overcome` is at most made again. What was `superseded` (a rule that a later word
+overtook, a step that was done or whose files are gone) is the one kind that is asked the other way round: a summary
+that still states it loses, and one that doesn't gains nothing. Kinds are weighed, not questions: forty
 paths don't outweigh what the user asked for."""
 
 MOST: dict[Kind, int] = {
     "request": 1,
     "constraint": 24,
     "unfinished": 24,
+    "superseded": 12,
     "openCall": 8,
     "error": 12,
     "modified": 60,
+    "commit": 8,
     "reference": 16,
     "overcome": 8,
     "read": 40,
@@ -67,12 +88,17 @@ def draw(material: Material, results_left_out: bool = False) -> list[Question]:
     """In the order of `WEIGHTS`. `results_left_out`: calls without a result say nothing, as none of them has one."""
     said = material.all
     done = acts(said)
+    evidence = Evidence(said, done)
+    rules, steps = list(_constraints(material)), list(_unfinished(material.previous))
     found: list[Question] = []
     found += _request(said)
-    found += _newest(_constraints(material), "constraint")
-    found += _newest(_unfinished(material.previous), "unfinished")
+    found += _newest((one for place, one in rules if evidence.overtakes(one.text, place) is None), "constraint")
+    found += _newest((one for one in steps if not _stale(one.text, evidence)), "unfinished")
+    past = [one for place, one in rules if evidence.overtakes(one.text, place) is not None]
+    past += [one for one in steps if _stale(one.text, evidence)]
+    found += _newest((msgspec.structs.replace(one, kind="superseded") for one in past), "superseded")
     if not results_left_out:
-        found += _newest(_open_calls(done), "openCall")
+        found += _newest(_open_calls(done, evidence), "openCall")
     errors = list(_errors(done))
     found += _newest((one for one in errors if one.kind == "error"), "error")
     touched = _touched(done)
@@ -81,6 +107,7 @@ def draw(material: Material, results_left_out: bool = False) -> list[Question]:
         modified = [path for path, act in touched.items() if act.changes_file]
         read_only = [path for path, act in touched.items() if not act.changes_file]
     found += _newest(_paths("modified", modified, touched), "modified")
+    found += _newest(_commits(done), "commit")
     found += _newest(_references(said, done), "reference")
     standing = {key(one.text) for one in found if one.kind == "error"}
     found += _newest((one for one in errors if one.kind == "overcome" and key(one.text) not in standing), "overcome")
@@ -101,7 +128,7 @@ def _newest(questions: Iterable[Question], kind: Kind) -> list[Question]:
 def _request(said: Iterable[Said]) -> Iterator[Question]:
     last = last_request(said)
     if last is not None:
-        yield Question("request", clip(one_line(text_of(last.message)), TEXT_CHARACTERS), entry_id=last.entry_id)
+        yield Question("request", clip(request_words(text_of(last.message)), TEXT_CHARACTERS), entry_id=last.entry_id)
 
 
 def last_request(said: Iterable[Said]) -> Said | None:
@@ -110,14 +137,20 @@ def last_request(said: Iterable[Said]) -> Said | None:
     return asked[-1] if asked else None
 
 
-def _constraints(material: Material) -> Iterator[Question]:
+def _constraints(material: Material) -> Iterator[tuple[int, Question]]:
+    """With the place of the message that states it; -1 where an earlier summary does."""
     if material.previous is not None:
         for item in parse(material.previous).folded().constraints:
-            yield Question("constraint", clip(one_line(item), TEXT_CHARACTERS))
-    for one in material.all:
+            if not overtaken(item):
+                yield -1, Question("constraint", clip(one_line(item), TEXT_CHARACTERS))
+    for place, one in enumerate(material.all):
         if one.role == "user":
             for sentence in constraints(text_of(one.message)):
-                yield Question("constraint", clip(sentence, TEXT_CHARACTERS), entry_id=one.entry_id)
+                yield place, Question("constraint", clip(sentence, TEXT_CHARACTERS), entry_id=one.entry_id)
+
+
+def _stale(step: str, evidence: Evidence) -> bool:
+    return evidence.outdates(step) or evidence.shows(step)
 
 
 _UNTICKED = re.compile(r"^[ \t]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,8})?\[ ?\][ \t]+(.+)$", re.MULTILINE)
@@ -135,9 +168,9 @@ def _unfinished(previous: str | None) -> Iterator[Question]:
             yield Question("unfinished", clip(text, TEXT_CHARACTERS))
 
 
-def _open_calls(done: list[Act]) -> Iterator[Question]:
+def _open_calls(done: list[Act], evidence: Evidence) -> Iterator[Question]:
     for act in open_acts(done):
-        if act.name or act.subject:
+        if (act.name or act.subject) and not (act.path and evidence.outdates(act.path)):
             yield Question(
                 "openCall",
                 clip(f"{act.name}: {act.subject}" if act.subject else act.name, TEXT_CHARACTERS),
@@ -153,6 +186,12 @@ def _errors(done: list[Act]) -> Iterator[Question]:
         if line is not None:
             kind: Kind = "error" if id(act) in standing else "overcome"
             yield Question(kind, line, tuple(symbols(line)), act.result_entry)
+
+
+def _commits(done: list[Act]) -> Iterator[Question]:
+    for one in commits(done):
+        text = f"{one.id}: {one.subject}" if one.id else one.subject
+        yield Question("commit", clip(text, TEXT_CHARACTERS), (one.id,) if one.id else (), one.entry_id)
 
 
 def _touched(done: Iterable[Act]) -> dict[str, Act]:

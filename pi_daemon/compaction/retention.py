@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from pi_daemon.compaction.form import without_files
 from pi_daemon.compaction.headings import HEADINGS, heading_of, is_split_heading
-from pi_daemon.compaction.matching import Text
+from pi_daemon.compaction.matching import NO_LONGER, Text
 from pi_daemon.compaction.questions import WEIGHTS, Kind, Question
 from pi_daemon.compaction.words import clip, tokens_of
 
@@ -81,6 +81,8 @@ def check(summary: str, questions: Sequence[Question]) -> Retention:
     missing: list[Question] = []
     for question in questions:
         (kept if text.answers(question) else missing).append(question)
+    if all(question.kind != "superseded" for question in missing):  # saying nothing earns nothing
+        kept = [question for question in kept if question.kind != "superseded"]
     made = Retention(1.0, tuple(kept), tuple(missing))
     tallies = made.tallies()
     if not tallies:
@@ -94,10 +96,12 @@ _LABELS: dict[Kind, str] = {
     "request": "Last request",
     "constraint": "The user said",
     "unfinished": "Was still open",
+    "superseded": NO_LONGER,
     "openCall": "Call without a result",
     "error": "Error",
     "overcome": "Error, overcome since",
     "modified": "Modified",
+    "commit": "Committed",
     "reference": "From a result",
     "read": "Read",
 }
@@ -131,7 +135,11 @@ def _left_out(count: int) -> str:
 
 
 def _quoted(question: Question) -> str:
-    return question.text if question.kind in ("constraint", "request", "unfinished") else f"`{question.text}`"
+    return (
+        question.text
+        if question.kind in ("constraint", "request", "unfinished", "superseded")
+        else f"`{question.text}`"
+    )
 
 
 _RULE = re.compile(r"\n---\s*\Z")

@@ -14,18 +14,28 @@ SENTENCE_CHARACTERS = 300
 """Of a sentence; what people state as a rule fits, a pasted line doesn't need to."""
 
 _BINDS = re.compile(
-    r"""\b(?:must|mustn't|never|always|under\s+no\s+circumstances)\b
+    r"""\b(?:must(?!\s+have\b)|mustn't|never|always|under\s+no\s+circumstances)\b
     |(?:^|[,;:(—–-]\s*|\b(?:please|and|but|so|also|just|then)\s+)(?:do\s+not|don['’]?t|dont|never|avoid|prefer|ensure
-        |make\s+sure|be\s+sure|stick\s+(?:to|with)|keep\s+(?!in\s+mind|going|at\s+it)|only\s+(?!a\b|one\b|thing)|no\s+(?!,|idea|problem|worries|need\b
-        |clue|way\b)\w+|use\s+only|remember\s+(?:to|that)|leave\b.*\b(?:alone|as\s+is|untouched))\b
-    |\b(?:should(?:n['’]?t|\s+not|\s+(?:always|only|never))|can(?:not|['’]t)\s+(?:be|use|have)|may\s+not|has\s+to|have\s+to
-        |needs?\s+to\s+be|not\s+allowed|is\s+required|are\s+required|i\s+(?:want(?!\s+you\s+to\b)|prefer|only\s+want|would\s+(?:like|only|prefer)|don['’]?t\s+want)
-        |we\s+(?:only\s+want|don['’]?t\s+want|never)|at\s+(?:most|least)\s+\d|no\s+more\s+than|rather\s+than|without\s+(?:any|changing|touching|breaking|using|adding)
+        |make\s+sure|be\s+sure|stick\s+(?:to|with)|keep\s+(?!in\s+mind|going|at\s+it)|only\s+(?!a\b|one\b|thing|displays?\b|shows?\b)
+        |no\s+(?!,|idea|problem|worries|need\b|clue|way\b|longer\b|more\b)\w+
+        |use\s+only|remember\s+(?:to|that)|leave\b.*\b(?:alone|as\s+is|untouched))\b
+    |\b(?:should(?:n['’]?t|\s+not|\s+(?:always|only|never))|may\s+not|not\s+allowed|(?:is|are)\s+required
+        |i\s+(?:prefer|only\s+want|would\s+(?:only|prefer)|don['’]?t\s+want)
+        |we\s+(?:only\s+want|don['’]?t\s+want|never)|no\s+more\s+than|at\s+(?:most|least)\s+\d
+        |without\s+(?:any|changing|touching|breaking|using|adding)
         |(?:use|using|do|run|touch|change|edit|modify|want|commit)\s+(?:\w+\s+){0,3}only
-        |only\s+(?:use|run|edit|touch|change|modify|commit|test|want|write|when|if|after|for|in)
-        |should\s+(?:be|use|have|stay|remain|go|look|work))\b""",
+        |only\s+(?:use|run|edit|touch|change|modify|commit|test|want|write|when|if|after|for|in))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+"""A rule holds for all of the work. What one thing is to be like (should be red) is a request: it is done or not."""
+
+_COMPLAINS = re.compile(
+    r"\bshould\s+(?:never|not)\s+happen\b|^\W*(?:no|nope|nah|wait|hm+|yes|yeah|yep)\s*(?:[,.!]|\Z)(?!.*\b(?:must|never|always"
+    r"|only|don['’]?t|do\s+not|no)\b)",
+    re.IGNORECASE,
+)
+"""What went wrong just now, or the answer to what was said last."""
+
 _BINDS_CJK = re.compile(
     "不要|必须|不能|务必|禁止|优先|请用|请使用|不得|不许|不准|不可以|只能|只用|只要求|只改|只允许|只需|只可|只准|只修改|只使用|一定要|总是|始终|避免|尽量"
     "|严禁|切勿|请勿|应该|应当|记得|保持|统一用|要求|需要用|别(?![人的名处说致离墅])|勿"
@@ -43,6 +53,7 @@ _BINDS_OTHER = re.compile(
 _MUSES = re.compile(
     r"\b(?:i|we|you|they|he|it)\s+(?:(?:really|still|also)\s+)?(?:don['’]?t|do\s+not|didn['’]?t|can['’]?t|doesn['’]?t)\s+"
     r"(?:think|tink|know|understand|see|get|remember|care|mind|believe|seem|work|show|appear|change)"
+    r"|\bi\s+(?:think|tink|guess|suppose|bet|thought|assume)\b(?!.*\b(?:never|always)\b)"
     r"|\bshould\s+be\s+(?:good|fine|ok|okay|able|ready|done)\b|\b(?:where|what|how|which|who)\b[^.,;]*\bshould\b|\b(?:must|should)\s+have\s+\w+ed\b|^(?:why|what|how|where|who|which|when|does|do|did|is|are|can|could)\b[^.!]*\?\s*$",
     re.IGNORECASE,
 )
@@ -53,11 +64,27 @@ _FORBIDS = re.compile(
     re.IGNORECASE,
 )
 _DECIDES = re.compile(
-    r"\b(?:decid(?:ed|e|ing)\s+(?:to|on|against|that)|decision|instead\s+of|rather\s+than|opt(?:ed|ing)?\s+for|settled\s+on"
-    r"|we['’]?ll\s+(?:use|go|keep|stick|drop)|i['’]?ll\s+(?:use|go\s+with|keep|stick|switch|drop|avoid)|going\s+with|go\s+with"
-    r"|switch(?:ed|ing)?\s+(?:to|from)|chose(?:n)?\b|let['’]?s\s+(?:use|go\s+with|keep|stick)|better\s+(?:approach|option|to)"
-    r"|root\s+cause|the\s+(?:real\s+)?(?:issue|problem|reason|fix|solution)\s+(?:is|was)|turns\s+out|agreed)\b"
-    "|决定|改用|改为|采用|选择|选用|而不是|不再|根本原因|原因是|问题在于|方案是|決定|採用|選擇|改為",
+    r"\b(?:(?:i|we)(?:['’]ve|\s+have)?\s+(?:decided|chose|chosen|agreed|settled|opted)|decid(?:ed|ing)\s+(?:to|on|against|that)"
+    r"|decision\s*:|opt(?:ed|ing)?\s+for|settled\s+on|(?:we|i)['’]?ll\s+(?:use|go\s+with|keep|stick|switch|drop|avoid)"
+    r"|going\s+with|(?:i|we|to|['’]ll)\s+go\s+with|let['’]?s\s+(?:use|go\s+with|keep|stick))\b"
+    r"|^\W*(?:use|keep|prefer|store|put|make|choose|chose|chosen|agreed)\b.*\b(?:instead\s+of|rather\s+than|because)\b"
+    "|决定|改用|采用|选择|选用|而不是|不再|方案是|決定|採用|選擇",
+    re.IGNORECASE,
+)
+_NO_DECISION = re.compile(
+    r"\b(?:i\s+(?:bet|think|guess|suspect|wonder|assume)|might|may\s+be|maybe|perhaps|probably|possibly|likely|seems?|would\s+explain"
+    r"|should\s+now|could)\b|^\W*(?:now|both|currently|this|that|here)\b|\b(?:do|would|shall|should)\s+(?:you|i|we)\b"
+    r"|已经?(?:改|更新|完成|修)|可能|也许|大概|似乎|应该是|[，,]?要不要|是否",
+    re.IGNORECASE,
+)
+"""A guess, how things stand, progress, a question: nothing that was settled."""
+
+_REFUTES = re.compile(
+    r"^\W*(?:(?:hm+|eh|uh|oh|ok|okay|dude|omfg|wtf|well|actually|sorry|but|and)\b[\s,.!]*)*(?:no\b(?!\s+(?:problem|worries|need))|nope|nah"
+    r"|wait\b|stop\b|wtf|wrong\b|that['’]?s\s+(?:not|wrong|horrible|bad)|not\s+(?:like\s+that|what)|you['’]?re\s+wrong"
+    r"|i\s+don['’]?t\s+(?:want|like)|revert|undo|never\s?mind|nvm|are\s+you\s+(?:\w+\s+)?stupid|you\s+\w+ed\s+.*\bup\b)"
+    r"|\b(?:revert|undo)\s+(?:that|this|it|all)\b|^\W*(?:不对|不是|不行|不要这样|等等|等一下|错了|算了|别这样|还是改|改回|撤销|回退|停)"
+    r"|改回|还是用",
     re.IGNORECASE,
 )
 _FINISHED = re.compile(
@@ -87,10 +114,16 @@ _DROPS = re.compile(
     r"|let['’]?s\s+do\s+something\s+else|new\s+task|算了|不用了|别做了|不做了|换个任务|新任务)",
     re.IGNORECASE,
 )
+_AMENDS = re.compile(
+    r"改回|还是|還是|就用|保持|照旧|恢复|\b(?:revert|undo|(?:back|return)\s+to|go\s+back|set\s+(?:it|that)\s+(?:back\s+)?to|keep\s+(?:it|that|the))\b",
+    re.IGNORECASE,
+)
+_PICTURE = re.compile(r"(['\"])[^'\"\n]{1,300}\.(?:png|jpe?g|gif|webp|heic)\1\s*", re.IGNORECASE)
 _PASTE_BEGINS = re.compile(r"\s*(?:➜|\$ |\{\"|[╭│┃]|\w+Error:|Error:|Traceback|diff --git|@@|\d{4}-\d\d-\d\d[T ]\d\d:)")
 _PASTED = re.compile(
     r"^\s*(?:➜|\$ |% |>{1,3} |at\s+\S+\s*[(:]|\[\w+\]|\{\"|[\d:T.\-]{10,}|[│┃─╭╰━═]|[+\-]\s+\d+|\w+Error:|Error:"
-    r"|Traceback|diff --git|@@)|[─━═]{3,}|\s{8,}\S.*\s{8,}"
+    r"|Traceback|diff --git|@@|[\u2800-\u28ff] |→ |\^\s*$|Node\.js v\d|Waiting for the debugger|Debugger attached"
+    r"|throw\s|[~/]\S*:\d+\s*$)|[↑↓]\d|[─━═]{3,}|\s{8,}\S.*\s{8,}"
     r"|^\s*(?:import|const|let|var|function|class|def|return|if \(|for \(|export)\b.*[;{(]\s*$"
 )
 
@@ -107,6 +140,14 @@ def own_words(text: str) -> str:
     return "\n".join(kept)
 
 
+def request_words(text: str) -> str:
+    """What a user asks for, on one line: without what was pasted, where that leaves something."""
+    own = one_line(own_words(text))
+    own = own if len(key(own)) > 8 else one_line(text)
+    without = _PICTURE.sub("", own).strip()
+    return without if len(key(without)) > 5 else own
+
+
 def constraints(text: str) -> Iterator[str]:
     """The sentences of a user that bind whoever works on."""
     for sentence in sentences(own_words(text)):
@@ -121,7 +162,7 @@ def binds(sentence: str) -> bool:
         return False
     if re.search(r"\?\W*\Z", sentence):
         return re.search(r"\b(?:must|never|always)\b", sentence, re.IGNORECASE) is not None
-    return not _MUSES.search(sentence)
+    return not (_MUSES.search(sentence) or _COMPLAINS.search(sentence))
 
 
 def forbids(sentence: str) -> bool:
@@ -135,6 +176,7 @@ def decisions(text: str) -> Iterator[str]:
         if (
             24 <= len(sentence) * (1 + has_cjk(sentence)) <= 1200
             and _DECIDES.search(sentence)
+            and not _NO_DECISION.search(sentence)
             and not sentence.endswith(("?", "？", ":", "："))
         ):
             yield clip(sentence, SENTENCE_CHARACTERS)
@@ -161,6 +203,11 @@ def asks_nothing(text: str) -> bool:
     return len(key(line)) < 2 or _ASKS_NOTHING.match(line) is not None
 
 
+def refutes(text: str) -> bool:
+    """Whether a message of the user turns down or corrects what was said or done right before it."""
+    return _REFUTES.search(own_words(text)[:600]) is not None
+
+
 def drops_goal(text: str) -> bool:
-    """Whether what was asked for before is taken back."""
-    return _DROPS.search(text) is not None
+    """Whether what was asked for before is taken back, and not only a detail of it."""
+    return _DROPS.search(text) is not None and not _AMENDS.search(text)

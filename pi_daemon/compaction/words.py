@@ -30,7 +30,7 @@ _STOP = frozenset(
     things this those to too up us very was way we well were what when where which who why will with would yes you
     your don t im ve ll d isn doesn didn won can't don't i'm i've it's that's let's we're you're must should
         actually already alright anything else btw everything fuck fucked fucking maybe need please really shit shitty
-        something still stuff sure want wanted whatever would""",
+        something still stuff sure want wanted whatever would above per via""",
     )
 )
 _STEM = re.compile(r"(?:'s|’s|ing|ed|es|s)\Z")
@@ -96,6 +96,17 @@ def content_words(text: str) -> set[str]:
         if len(run) == 1:
             found.add(run)
     return found or words
+
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-./]")
+TOPIC_LETTERS = 7
+"""Of a word that tells what is spoken of: `reorganize` and `reorganization` are about one thing."""
+
+
+def topics(text: str) -> set[str]:
+    """What a text is about: beginnings of its content words, those inside names (`queueMessage`) too."""
+    found = {word[:TOPIC_LETTERS] for word in content_words(text)}
+    return found | {word[:TOPIC_LETTERS] for word in content_words(_HUMP.sub(" ", text))}
 
 
 def _stem(word: str) -> str:

@@ -34,8 +34,7 @@ def test_the_sections_are_filled_from_where_they_are_known() -> None:
     assert "selector.ts" in found.done[0]
     assert found.blocked == ["`npm test` fails: src/tui/selector.ts(12,3): error TS2739: lacks 'scrollInfo'"]
     assert found.decisions == ["I'll use JSON tokens instead of functions."]
-    assert found.next_steps[0].startswith("Last request: “Port the selectors")
-    assert "Next: fix the test." in found.next_steps
+    assert found.next_steps == ["Next: fix the test."]  # the request was answered
     assert (found.read_files, found.modified_files) == (["docs/theme.md"], ["src/tui/selector.ts"])
 
 
@@ -69,12 +68,11 @@ A themed editor
     found = parse(extract(material(talk.said, previous)))
     assert found.goal == ["A themed editor", "Latest: go on with the selectors"]
     assert found.constraints == ["No chalk"]
-    assert found.in_progress == ["Write the changelog entry"]
+    assert found.in_progress == ["From an earlier summary, not seen since: Write the changelog entry"]
     assert {"theme.ts written", "Port the user message selector", "Run the linter over packages"} <= set(found.done)
     assert "Resolved: `npm test` fails: error TS1" in found.done
     assert found.blocked == []
-    assert "Release version two" in found.next_steps
-    assert "Run the linter over packages" not in found.next_steps
+    assert found.next_steps == ["From an earlier summary, not seen since: Release version two"]
 
 
 def test_an_open_call_is_closed_by_its_repetition() -> None:
@@ -120,8 +118,10 @@ def test_chinese_stays_chinese() -> None:
         or "不要修改数据库结构" in found.constraints[0]
     )
     assert found.decisions == ["决定采用 PyJWT 而不是自己实现。"]
-    assert found.next_steps[0].startswith("最后的请求：")
-    assert "Last request" not in text
+    talk.user("再加上刷新令牌。")
+    talk.call("read", "…", path="src/token.py")
+    assert parse(extract(material(talk.said))).next_steps == ["最后的请求：“再加上刷新令牌。” (尚未答复)"]
+    assert "Latest" not in text
 
 
 def test_the_beginning_of_a_split_turn_is_a_part_of_its_own() -> None:

@@ -48,6 +48,7 @@ def test_each_kind_of_fact_becomes_a_question_with_its_entry(work: Material) -> 
         ("openCall", "bash: npm publish --access public", "e11"),
         ("error", "src/tui/selector.ts(12,3): error TS2739: Type 'X' lacks 'scrollInfo'", "e7"),
         ("modified", "src/tui/selector.ts", "e4"),
+        ("commit", "3f30550: Port the selector", "e9"),
         ("reference", "3f30550", "e9"),
         ("read", "docs/theme.md", "e2"),
     }

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from pi_daemon.compaction.acts import Act, short_command
+from pi_daemon.compaction.evidence import Evidence
 from pi_daemon.compaction.form import Summary
-from pi_daemon.compaction.labels import Labels, begins
-from pi_daemon.compaction.speech import finished
+from pi_daemon.compaction.labels import ALL, Labels, begins, overtaken
+from pi_daemon.compaction.summarizers.digest import digested, is_digest, is_told
 from pi_daemon.compaction.summarizers.picking import OTHER, Item
-from pi_daemon.compaction.summarizers.turns import Turn
-from pi_daemon.compaction.words import clip, content_words, key, sentences
+from pi_daemon.compaction.summarizers.runs import is_run
+from pi_daemon.compaction.words import clip, key, one_line, sentences
 
 CARRIED_CHARACTERS = 600
 """Of an item of an earlier summary. Models write a paragraph at times; more is a pasted text."""
+
+DONE_CHARACTERS = 200
+"""Of what it says was done: nobody has to do it again."""
 
 OTHER_CHARACTERS = 1500
 """Of an item in a section that the form doesn't know: a model made one for a table, a tree of files, an interface."""
@@ -22,107 +25,137 @@ OTHER_CHARACTERS = 1500
 CARRIED_ITEMS = 200
 """Of a section. More never fit a budget, and each is compared with all that was said since."""
 
-STATEMENTS = 1000
-"""Of success, the last ones: an item that none of them is about isn't what was worked on."""
-
 CARRIED_STEPS = 12
 """Next steps that are carried: what was planned before and not done after that many others hardly will be."""
 
-ENOUGH = 0.6
-"""Of an item's content words, those that one statement of success must have to be about it."""
+CARRIED_DONE = 40
+"""Of what was done, the lines that are carried beside those of requests."""
 
-_TICK = re.compile(r"^[ \t]*[-*+][ \t]*\[[xX]\][ \t]+(.{4,300})$", re.MULTILINE)
-_CODE = re.compile(r"`([^`]+)`")
+CARRIED_CONTEXT = 30
 
+_CALLS = tuple(labels.open_call for labels in ALL)
+_PAST = ("ran", "overcome", "cut_short", "look_after", "found", "gone", "renamed", "resolved")
+"""What one summary tells and the next one doesn't: the labels of what was the case at the time."""
 
-class Evidence:
-    """What the messages show to be finished."""
-
-    def __init__(self, turns: Sequence[Turn], acts: Sequence[Act]) -> None:
-        self._said: list[set[str]] = []
-        for turn in turns:
-            for text in turn.texts:
-                self._said += [content_words(line) for line in sentences(text) if finished(line)]
-        self._last = {act.kin: act for act in acts if act.result is not None}
-        self._answered = {f"{act.name}: {act.subject}" for act in acts if act.result is not None}
-        for act in acts:
-            if act.result is not None and not act.failed:
-                written = [value for value in act.arguments.values() if isinstance(value, str) and "[" in value]
-                self._said += [content_words(tick) for text in written for tick in _TICK.findall(text[:50_000])]
-                if act.command and "git commit" in act.command:
-                    self._said.append(content_words(act.command[:400]))
-
-        del self._said[:-STATEMENTS]
-
-    def shows(self, item: str) -> bool:
-        """Whether what the item wants was said, ticked or committed as done."""
-        wanted = content_words(item)
-        return len(wanted) > 1 and any(len(wanted & said) >= ENOUGH * len(wanted) for said in self._said)
-
-    def overcame(self, item: str) -> bool:
-        """Whether a command or a file that the item names in backticks went well the last time."""
-        for code in _CODE.findall(item):
-            for kin in (f"run {short_command(code)}", f"change {code}"):
-                if (act := self._last.get(kin)) is not None and not act.failed:
-                    return True
-        return False
-
-    def answered(self, call: str) -> bool:
-        return call in self._answered
+_AIM = re.compile(
+    r"\b(?:the )?user (?:is|was|wants?|wanted|asked|needs?|would like|requested|intends)\b"
+    r"|\b(?:goal|task|aim|objective)\b"
+    r"|用户(?:想|要|希望|正在|需要|请求)|目标|任务",
+    re.IGNORECASE,
+)
 
 
-def carried(before: Summary, evidence: Evidence, labels: Labels, new_goal: bool, new_request: bool) -> Iterator[Item]:
+def carried(before: Summary, evidence: Evidence, labels: Labels, new_goal: bool, went_on: bool) -> Iterator[Item]:
     """The items of an earlier summary that still hold, with the lower worth of what is older; finished ones are Done.
-    `new_goal`: the user took the old one back. `new_request`: there is a later last request."""
-    for text in _clipped(before.goal):
+    `new_goal`: the user took the old one back. `went_on`: the turn that it ends with came to its end."""
+    new_request = evidence.asked
+    goals = list(_clipped(before.goal)) or _aims(before)
+    for text in goals:
         if not new_goal and not (new_request and begins(text, "latest")):
-            yield Item("goal", text, 96)
+            yield Item("goal", text, 96, short=clip(text, 200))
     for text in _clipped(before.constraints):
-        yield Item("constraints", text, 90)
-    done = list(_clipped(before.done))
-    for number, text in enumerate(done):
-        yield Item("done", text, 30 + 10 * number / len(done))
+        if overtaken(text) or evidence.outdates(text):
+            continue
+        later = evidence.overtakes(text)
+        yield Item("constraints", _marked(text, later, labels) if later else text, 60 if later else 90)
+    yield from _done(before, evidence, labels)
+    yield from _in_progress(before, evidence, labels, new_request or went_on)
+    for text in _clipped(before.blocked):
+        if evidence.overcame(text) or evidence.shows(text):
+            yield Item("done", clip(labels.resolved + text, DONE_CHARACTERS), 44)
+        elif not evidence.outdates(text):
+            yield from _aged(text, "blocked", 80, labels, new_request)
+    for text in _clipped(before.decisions):
+        if not evidence.outdates(text) and not evidence.overtakes(text):
+            yield Item("decisions", text, 50)
+    yield from _steps(before, evidence, labels, new_request or went_on)
+    context = [text for text in _clipped(before.critical) if text not in goals]
+    context = [
+        text for text in context if not any(begins(text, name) for name in _PAST) and not evidence.outdates(text)
+    ]
+    context = context[-CARRIED_CONTEXT:]
+    for number, text in enumerate(context):
+        asked = begins(text, "answered")
+        yield Item(
+            "critical", clip(text, DONE_CHARACTERS) if asked else text, 25 if asked else 48 + 6 * number / len(context)
+        )
+    for section in before.others:
+        for text in _clipped(section.items, OTHER_CHARACTERS):
+            if text not in goals and not evidence.outdates(text):
+                yield Item(OTHER + clip(section.heading, 120), text, 47)
+
+
+def _marked(rule: str, later: str, labels: Labels) -> str:
+    return f"{rule} ({labels.superseded}“{clip(one_line(later), 160)}”)"
+
+
+def _aims(before: Summary) -> list[str]:
+    """What a text in another form gives as the goal: a sentence that says what the user wants, else its first one."""
+    texts = [*(text for section in before.others for text in section.items), *before.critical]
+    told = [line for text in texts[:20] if "```" not in text for line in sentences(text)]
+    aim = next((line for line in told if _AIM.search(line)), None)
+    if aim is None and not any((before.done, before.next_steps, before.in_progress)):
+        aim = next(iter(told), None)
+    return [] if aim is None else [clip(aim, CARRIED_CHARACTERS)]
+
+
+def _done(before: Summary, evidence: Evidence, labels: Labels) -> Iterator[Item]:
+    done = [text for text in _clipped(before.done) if not evidence.outdates_state(text)]
+    told = [text for text in done if is_told(text)]
+    digest, lines = digested(told, (text for text in done if is_digest(text)), labels)
+    if digest is not None:
+        yield Item("done", digest, 62, short=clip(digest, 400))
+    others = [
+        text for text in done if not (is_told(text) or is_digest(text) or is_run(text) or begins(text, "resolved"))
+    ]
+    others = [text for text in others if not text.startswith("…")][-CARRIED_DONE:]
+    for number, text in enumerate(others):
+        yield Item("done", clip(text, DONE_CHARACTERS), 30 + 10 * number / len(others))
+    for number, text in enumerate(lines):
+        yield Item("done", text, 32 + 10 * number / len(lines), short=clip(text, 70), trace=True)
+
+
+def _in_progress(before: Summary, evidence: Evidence, labels: Labels, past: bool) -> Iterator[Item]:
+    """`past`: what was going on isn't any more."""
     for text in _clipped(before.in_progress):
         if begins(text, "open_call"):
             call = next((text.removeprefix(name) for name in _CALLS if text.startswith(name)), text)
             if evidence.answered(call.strip("`")):
                 yield Item("done", labels.resolved + call, 30)
-            else:
+            elif not evidence.outdates(call):
                 yield Item("in_progress", text, 78)
         elif begins(text, "last_request") or begins(text, "got_to"):
-            if not new_request:
+            if not past:
                 yield Item("in_progress", text, 84)
         elif evidence.shows(text):
-            yield Item("done", text, 46)
-        else:
-            yield Item("in_progress", text, 82)
-    for text in _clipped(before.blocked):
-        if evidence.overcame(text) or evidence.shows(text):
-            resolved = text if begins(text, "resolved") else labels.resolved + text
-            yield Item("done", clip(resolved, CARRIED_CHARACTERS), 44)
-        else:
-            yield Item("blocked", text, 80)
-    for text in _clipped(before.decisions):
-        yield Item("decisions", text, 50)
-    steps = [text for text in _clipped(before.next_steps) if not _replaced(text, new_request)]
-    for text in steps:
-        if evidence.shows(text):
-            yield Item("done", text, 46)
-    for text in [text for text in steps if not evidence.shows(text)][:CARRIED_STEPS]:
-        yield Item("next_steps", text, 62 if new_request else 81)
-    context = list(_clipped(before.critical))
-    for number, text in enumerate(context):
-        yield Item("critical", text, 15 if begins(text, "ran") else 48 + 6 * number / len(context))
-    for section in before.others:
-        for text in _clipped(section.items, OTHER_CHARACTERS):
-            yield Item(OTHER + clip(section.heading, 120), text, 47)
+            yield Item("done", clip(text, DONE_CHARACTERS), 46)
+        elif not evidence.outdates(text):
+            yield from _aged(text, "in_progress", 82, labels, evidence.asked)
 
 
-_CALLS = ("Call without a result: ", "没有结果的调用：")
+def _steps(before: Summary, evidence: Evidence, labels: Labels, past: bool) -> Iterator[Item]:
+    steps = []
+    for text in _clipped(before.next_steps):
+        if begins(text, "asked_user"):
+            if not evidence.spoken:
+                steps.append(text)
+        elif begins(text, "last_request"):
+            if not past:
+                steps.append(text)
+        elif evidence.shows(text):
+            yield Item("done", clip(text, DONE_CHARACTERS), 46)
+        elif not evidence.outdates(text):
+            steps.append(text)
+    for text in steps[:CARRIED_STEPS]:
+        yield from _aged(text, "next_steps", 62 if evidence.asked else 81, labels, evidence.asked)
 
 
-def _replaced(text: str, new_request: bool) -> bool:
-    return new_request and (begins(text, "last_request") or begins(text, "asked_user"))
+def _aged(text: str, place: str, worth: float, labels: Labels, new_request: bool) -> Iterator[Item]:
+    """What nobody spoke of while the user asked for other things is marked so, and the next time it is gone."""
+    if not new_request:
+        yield Item(place, text, worth)
+    elif not begins(text, "unseen"):
+        yield Item(place, labels.unseen + text, worth - 4)
 
 
 def _clipped(items: Iterable[str], limit: int = CARRIED_CHARACTERS) -> Iterator[str]:

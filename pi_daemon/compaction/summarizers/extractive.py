@@ -6,23 +6,27 @@ can't be wrong: requests and rules from the user, results from results, decision
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from pi_daemon.compaction.acts import Act, acts, short_command, standing_failures, text_of
+from pi_daemon.compaction.commits import commits
+from pi_daemon.compaction.evidence import Evidence
 from pi_daemon.compaction.failures import error_line
 from pi_daemon.compaction.form import Summary, parse, without_files
 from pi_daemon.compaction.labels import CHINESE, ENGLISH, Labels, last_request
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.questions import Question, draw
-from pi_daemon.compaction.speech import asks_nothing, decisions, drops_goal, to_do
-from pi_daemon.compaction.summarizers.carrying import Evidence, carried
-from pi_daemon.compaction.summarizers.picking import Item, focused, pick
-from pi_daemon.compaction.summarizers.turns import Turn, gist, turns
-from pi_daemon.compaction.words import clip, is_cjk, one_line
+from pi_daemon.compaction.speech import decisions, drops_goal, refutes, request_words, to_do
+from pi_daemon.compaction.summarizers.carrying import carried
+from pi_daemon.compaction.summarizers.focus import Focus
+from pi_daemon.compaction.summarizers.picking import Item, pick
+from pi_daemon.compaction.summarizers.runs import LONGEST, LOOKS, runs
+from pi_daemon.compaction.summarizers.telling import STEP_CHARACTERS, Course, in_progress, told
+from pi_daemon.compaction.summarizers.turns import Turn, turns
+from pi_daemon.compaction.words import clip, is_cjk, one_line, topics
 
 Kind = Literal["compaction", "split", "branch"]
 
@@ -34,21 +38,16 @@ SPLIT_SHARE = 0.35
 """Of the budget, what the beginning of a split turn may take. It is part of one turn; the rest is all before it."""
 
 REQUEST_CHARACTERS = 1200
-STEP_CHARACTERS = 240
 DECISIONS = 20
-COMMANDS = 10
+COMMANDS = 5
 RECENT_TURNS = 3
 """A failure that came earlier and that nothing overcame is no longer in the way of what is done now."""
 
-_LOOKS = re.compile(
-    r"(?:grep|rg|ls|cat|find|head|tail|sed -n|wc|tree|pwd|echo|which|sleep|git (?:status|log|diff|show|branch))\b"
-)
-"""Commands that only look: what they found is in the context or isn't."""
+REFUTED_TURNS = 4
+"""Turns before one that turns something down: what they decided about it was turned down with it."""
 
-_SAID_ALREADY = re.compile(r"\bgit commit\b|…")
-"""Commits stand under Done; what had to be cut can't be run again from here."""
-
-_COMMIT = re.compile(r"^\[([^\s\]]+)(?: \([^)\n]{0,40}\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+REFUTED_SHARE = 2
+"""Topics that a decision and the words that turn it down share."""
 
 
 def extract(
@@ -67,17 +66,20 @@ def extract(
         whole = Material(material.prefix or material.history)
         text = _one(whole, draw(whole), budget_tokens, instructions, going_on=True)
         return without_files(text)[0].strip()
-    questions = draw(material, results_left_out=kind == "branch")
+    branch = kind == "branch"
+    questions = draw(material, results_left_out=branch)
     if not material.prefix or not (material.history or material.previous):
         whole = msgspec.structs.replace(material, history=material.all, prefix=())
-        return _one(whole, questions, budget_tokens, instructions, going_on=bool(material.prefix))
-    text = extract(Material((), material.prefix), int(budget_tokens * SPLIT_SHARE), instructions, "split")
+        return _one(whole, questions, budget_tokens, instructions, going_on=bool(material.prefix), branch=branch)
+    text = extract(Material((), material.prefix), int(budget_tokens * SPLIT_SHARE), None, "split")
     split = parse(text)
     split.split = None
-    whole = msgspec.structs.replace(material, prefix=())
+    asked = next((text_of(one.message) for one in material.prefix if one.role == "user"), None)
     later = {one.entry_id for one in material.prefix} - {one.entry_id for one in material.history}
+    whole = msgspec.structs.replace(material, prefix=())
     earlier = [question for question in questions if question.entry_id not in later]
-    return _one(whole, earlier, budget_tokens, instructions, going_on=False, split=split)
+    evidence = Evidence(material.all, acts(material.all))
+    return _one(whole, earlier, budget_tokens, instructions, split=split, asked_next=asked, evidence=evidence)
 
 
 def _one(
@@ -85,121 +87,78 @@ def _one(
     questions: Sequence[Question],
     budget_tokens: int,
     instructions: str | None,
-    going_on: bool,
+    going_on: bool = False,
     split: Summary | None = None,
+    asked_next: str | None = None,
+    branch: bool = False,
+    evidence: Evidence | None = None,
 ) -> str:
-    """The summary of `history`. `going_on`: its last turn goes on after it. `questions` may ask about more."""
+    """The summary of `history`. `going_on`: its last turn goes on after it. `questions` may ask about more.
+    `asked_next`: what the user says right after it. `evidence`: of more than the history."""
     said = material.history
     done = acts(said)
+    if branch:
+        for act in done:
+            act.result = act.result or ""
     made = turns(said, done)
-    spoken = " ".join((turn.request or "")[:400] for turn in made) or (material.previous or "")[:4000]
-    labels = CHINESE if is_cjk(spoken) else ENGLISH
-    requests = [turn for turn in made if turn.request and not asks_nothing(turn.request)]
+    labels = _language(made, material.previous)
+    focus = Focus(instructions)
+    evidence = evidence or Evidence(said, done)
+    requests = [turn for turn in made if not turn.nods]
     dropped = max((at for at, turn in enumerate(requests) if drops_goal(turn.request or "")), default=None)
+    before = parse(material.previous).folded() if material.previous is not None else None
+    opening = last_request(before.next_steps) if before is not None else None
+    course = Course(made, done, opening, going_on, asked_next is not None, branch)
     items: list[Item] = []
-    steps: list[Item] = []
-    opening: str | None = None
-    if material.previous is not None:
-        before = parse(material.previous).folded()
-        opening = last_request(before.next_steps)
-        evidence = Evidence(made, done)
-        kept = list(carried(before, evidence, labels, dropped is not None, bool(requests)))
-        steps = [item for item in kept if item.place == "next_steps"]  # what was asked for since comes first
-        items += [item for item in kept if item.place != "next_steps"]
+    if before is not None:
+        went_on = bool(made) and (len(made) > 1 or made[0].ended)
+        items += carried(before, evidence, labels, dropped is not None, went_on)
+    steps = [item for item in items if item.place == "next_steps"]  # what was asked for since comes first
+    items = [item for item in items if item.place != "next_steps"]
     valid = requests[dropped:] if dropped is not None else requests
-    items += _goal(valid, labels, fresh=not any(item.place == "goal" for item in items))
+    fresh = not any(item.place == "goal" for item in items)
+    items += _goal(valid, labels, fresh, latest=asked_next is None)
     items += [Item("constraints", one.text, 92) for one in questions if one.kind == "constraint" and one.entry_id]
-    items += _done(made, done, opening, labels, going_on)
-    items += _in_progress(made, questions, opening, labels, going_on)
+    items += told(course, labels, focus)
+    for line, count in runs(before.done if before is not None else (), () if branch else done, labels):
+        items.append(Item("done", line, 41 + min(count, 9) / 10))
+    items += in_progress(course, questions, labels)
     items += _blocked(made, done, labels)
-    items += _decisions(made)
-    items += [*_next_steps(made, requests, labels), *steps]
-    items += _critical(said, done, questions, labels)
+    items += _decisions(made, asked_next)
+    items += [*_next_steps(course, requests, labels, asked_next), *steps]
+    items += _critical(course, said, questions, labels, evidence)
+    items += focus.items(made, labels)
     for place, paths, worth in (
         ("modified_files", material.modified_files, 75),
         ("read_files", material.read_files, 42),
     ):
         asked = {question.text for question in questions if question.kind in ("modified", "read")}
         items += [Item(place, path, worth + 3 * (path in asked)) for path in paths]
-    return pick(focused(items, instructions), budget_tokens, split)
+    return pick(focus.raised(items), budget_tokens, labels, split)
 
 
-def _goal(valid: Sequence[Turn], labels: Labels, fresh: bool) -> Iterator[Item]:
-    """`fresh`: no earlier summary names one."""
+def _language(made: Sequence[Turn], previous: str | None) -> Labels:
+    spoken = " ".join((turn.request or "")[:400] for turn in made) or (previous or "")[:4000]
+    return CHINESE if is_cjk(spoken) else ENGLISH
+
+
+def _goal(valid: Sequence[Turn], labels: Labels, fresh: bool, latest: bool) -> Iterator[Item]:
+    """`fresh`: no earlier summary names one. `latest`: nothing was asked for after these."""
     if not valid:
         return
     if fresh:
-        yield Item("goal", clip(one_line(valid[0].request or ""), 500), 99)
-    if len(valid) > 1 or not fresh:
-        yield Item("goal", labels.latest + clip(one_line(valid[-1].request or ""), STEP_CHARACTERS), 88)
-
-
-def _done(
-    made: Sequence[Turn], done: Sequence[Act], opening: str | None, labels: Labels, going_on: bool
-) -> Iterator[Item]:
-    """`opening`: what was asked for where the first turn began before these messages."""
-    names = _short_names(made)
-    for number, turn in enumerate(made):
-        if number == len(made) - 1 and (going_on or not turn.ended):
-            continue
-        idle = turn.request is None or asks_nothing(turn.request)
-        changed = ", ".join(f"`{names[path]}`" for path in turn.changed[:6])
-        if len(turn.changed) > 6:
-            changed += f" +{len(turn.changed) - 6}"
-        if idle and not changed and len(turn.acts) < 2:
-            continue
-        asked = _asked(turn, opening, labels, 180)
-        text = f"{asked} → {gist(turn.answer, STEP_CHARACTERS)}" if turn.answer else asked
-        notes = [labels.changed + changed] if changed else []
-        notes += [labels.cut_short] if not turn.ended else []
-        worth = 40 + 20 * (number + 1) / len(made) + (3 if changed else 0)
-        yield Item("done", f"{text} ({'; '.join(notes)})" if notes else text, worth)
-    runs: dict[str, list[Act]] = {}
-    for act in done:
-        if act.result is not None and not act.failed and act.command and "commit" in act.command:
-            for branch, commit, title in _COMMIT.findall(act.result):
-                yield Item("done", f"git commit `{commit}` ({branch}): {clip(one_line(title), 160)}", 57)
-        if act.command and act.result is not None and not _LOOKS.match(_what(act)):
-            runs.setdefault(short_command(act.command), []).append(act)
-    for command, each in runs.items():
-        if len(each) > 2 and len(command) <= 200:
-            outcome = labels.badly if each[-1].failed else labels.well
-            yield Item("done", f"{labels.ran}`{command}` {len(each)}{labels.times}: {outcome}", 41)
-
-
-def _short_names(made: Sequence[Turn]) -> dict[str, str]:
-    """Each changed path by its last part where no other has the same; the lists have the whole paths."""
-    paths = list(dict.fromkeys(path for turn in made for path in turn.changed))
-    ends = [re.split(r"[/\\]", path)[-1] or path for path in paths]
-    return {path: end if ends.count(end) == 1 else path for path, end in zip(paths, ends, strict=True)}
-
-
-def _asked(turn: Turn, opening: str | None, labels: Labels, limit: int) -> str:
-    if turn.request is not None:
-        return f"“{clip(one_line(turn.request), limit)}”"
-    return f"“{clip(opening, 300)}” {labels.earlier}" if opening else labels.earlier
-
-
-def _in_progress(
-    made: Sequence[Turn], questions: Sequence[Question], opening: str | None, labels: Labels, going_on: bool
-) -> Iterator[Item]:
-    last = made[-1] if made else None
-    if last is not None and (going_on or not last.ended) and (last.acts or last.texts or last.request):
-        asked = _asked(last, opening, labels, 300)
-        said = gist(last.answer, STEP_CHARACTERS) if last.answer else labels.no_answer
-        calls = [f"`{act.name} {clip(act.subject, 100)}`" for act in last.acts if act.result is not None][-4:]
-        text = f"{labels.got_to}{asked} → {said}"
-        yield Item("in_progress", f"{text} ({', '.join(calls)})" if calls else text, 94)
-    for question in questions:
-        if question.kind == "openCall":
-            yield Item("in_progress", f"{labels.open_call}`{question.text}`", 86)
+        text = clip(request_words(valid[0].request or ""), 500)
+        yield Item("goal", text, 99, short=clip(text, 160))
+    if latest and (len(valid) > 1 or not fresh):
+        text = labels.latest + clip(request_words(valid[-1].request or ""), 500)
+        yield Item("goal", text, 88, short=clip(text, 200))
 
 
 def _blocked(made: Sequence[Turn], done: Sequence[Act], labels: Labels) -> Iterator[Item]:
     recent = made[-RECENT_TURNS].place if len(made) > RECENT_TURNS else 0
     for act in standing_failures(done):
         line = error_line(act.result or "") if act.place >= recent else None
-        if line is not None:
+        if line is not None and not (act.command and LOOKS.match(short_command(act.command))):
             yield Item("blocked", f"`{_what(act)}` {labels.fails}{line}", 83)
 
 
@@ -207,32 +166,49 @@ def _what(act: Act) -> str:
     return clip(short_command(act.command) if act.command else act.path or act.name, 200)
 
 
-def _decisions(made: Sequence[Turn]) -> Iterator[Item]:
-    found = list(dict.fromkeys(line for turn in made for text in turn.texts for line in decisions(text)))[-DECISIONS:]
+def _decisions(made: Sequence[Turn], asked_next: str | None) -> Iterator[Item]:
+    """What the user turned down after it was decided is none."""
+    refuting = [(number, turn.request) for number, turn in enumerate(made) if turn.request and refutes(turn.request)]
+    if asked_next is not None and refutes(asked_next):
+        refuting.append((len(made), asked_next))
+    against = [(number, topics(request_words(text))) for number, text in refuting]
+    found: list[str] = []
+    for number, turn in enumerate(made):
+        for line in dict.fromkeys(line for text in turn.texts for line in decisions(text)):
+            about = topics(line)
+            if not any(
+                at == number + 1 or (0 < at - number <= REFUTED_TURNS and len(about & words) >= REFUTED_SHARE)
+                for at, words in against
+            ):
+                found.append(line)
+    found = list(dict.fromkeys(found))[-DECISIONS:]
     for number, line in enumerate(found):
         yield Item("decisions", line, 44 + 12 * (number + 1) / len(found))
 
 
-def _next_steps(made: Sequence[Turn], requests: Sequence[Turn], labels: Labels) -> Iterator[Item]:
-    if requests:
-        last = requests[-1]
-        answer = "" if last.ended else f" ({labels.no_answer})"
-        yield Item(
-            "next_steps", f"{labels.last_request}“{clip(one_line(last.request or ''), REQUEST_CHARACTERS)}”{answer}", 98
-        )
-    if not made:
+def _next_steps(course: Course, requests: Sequence[Turn], labels: Labels, asked_next: str | None) -> Iterator[Item]:
+    made = course.turns
+    last = made[-1] if made else None
+    if last is None or asked_next is not None:
         return
-    answer = made[-1].answer
-    if made[-1].ended and answer.rstrip().endswith(("?", "？")):
+    if requests and requests[-1] is course.open:
+        text = request_words(requests[-1].request or "")
+        came = labels.goes_on if course.going_on else labels.no_answer
         yield Item(
-            "next_steps", labels.asked_user + clip(one_line(answer.rstrip().split("\n")[-1]), STEP_CHARACTERS), 80
+            "next_steps",
+            f"{labels.last_request}“{clip(text, REQUEST_CHARACTERS)}” ({came})",
+            98,
+            short=f"{labels.last_request}“{clip(text, 200)}” ({came})",
         )
-    for line in list(dict.fromkeys(to_do(answer)))[-5:]:
-        yield Item("next_steps", line, 70)
+    if last.question and not course.going_on:
+        yield Item("next_steps", labels.asked_user + clip(last.question, STEP_CHARACTERS), 80)
+    for line in list(dict.fromkeys(to_do(last.answer)))[-5:]:
+        if line != last.question:
+            yield Item("next_steps", line, 70)
 
 
 def _critical(
-    said: Sequence[Said], done: Sequence[Act], questions: Sequence[Question], labels: Labels
+    course: Course, said: Sequence[Said], questions: Sequence[Question], labels: Labels, evidence: Evidence
 ) -> Iterator[Item]:
     for one in said:
         if one.role in ("branchSummary", "compactionSummary") and isinstance(
@@ -245,18 +221,32 @@ def _critical(
                 yield Item("critical", labels.branch + clip(one_line(text), 300), 58)
         elif one.role == "custom" and (text := one_line(text_of(one.message))):
             yield Item("critical", labels.note + clip(text, 300), 50)
-    results = {act.result_entry: act for act in done if act.result}
+    results = {act.result_entry: act for act in course.acts if act.result}
+    commit_ids = {commit.id for commit in commits(course.acts)}
     for question in questions:
         act = results.get(question.entry_id)
         if question.kind in ("error", "overcome") and act is not None:
             yield Item("critical", f"{labels.overcome}`{clip(_what(act), 120)}`: {question.text}", 62)
-        elif question.kind == "reference" and act is not None:
+        elif question.kind == "reference" and act is not None and question.text not in commit_ids:
             line = _line_with(act.result or "", question.text)
             yield Item("critical", f"`{question.text}`: {line}" if line else f"`{question.text}`", 60)
-    ran = [act for act in done if act.command and act.result is not None]
-    commands = {what: act for act in ran if not _LOOKS.match(what := _what(act)) and not _SAID_ALREADY.search(what)}
-    for what, act in list(commands.items())[-COMMANDS:]:
-        yield Item("critical", f"{labels.ran}`{what}`: {labels.badly if act.failed else labels.well}", 43)
+    for label, pairs in (
+        (labels.gone, [f"`{old}`" for old, new in evidence.removed.told() if new is None]),
+        (labels.renamed, [f"`{old}` → `{new}`" for old, new in evidence.removed.told() if new is not None]),
+    ):
+        if pairs:
+            yield Item("critical", label + ", ".join(pairs[-12:]), 64)
+    if not course.as_called:
+        yield from _ran(course.acts, labels)
+
+
+def _ran(done: Sequence[Act], labels: Labels) -> Iterator[Item]:
+    """The last commands that went well and may be run again; those that were run often have their line."""
+    often = {line.split("`")[1] for line, _ in runs((), done, labels)}
+    last = {short_command(act.command): act for act in done if act.command and act.result is not None}
+    well = [what for what, act in last.items() if act.went_well and not LOOKS.match(what) and what not in often]
+    for what in [what for what in well if len(what) <= LONGEST and "`" not in what][-COMMANDS:]:
+        yield Item("critical", f"{labels.ran}`{what}`: {labels.well}", 43)
 
 
 def _line_with(result: str, name: str) -> str:

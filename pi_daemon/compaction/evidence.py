@@ -1,0 +1,107 @@
+"""What messages show of what an earlier summary says: that it is finished, overcome, or doesn't hold any more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pi_daemon.compaction.acts import Act, short_command, text_of
+from pi_daemon.compaction.commits import commits
+from pi_daemon.compaction.material import Said
+from pi_daemon.compaction.removals import Removals
+from pi_daemon.compaction.speech import asks_nothing, finished, own_words
+from pi_daemon.compaction.superseding import Later
+from pi_daemon.compaction.words import TOPIC_LETTERS, content_words, sentences
+
+STATEMENTS = 1000
+"""Of success, the last ones: an item that none of them is about isn't what was worked on."""
+
+ENOUGH = 0.6
+"""Of an item's content words, those that one statement of success must have to be about it."""
+
+_TICK = re.compile(r"^[ \t]*[-*+][ \t]*\[[xX]\][ \t]+(.{4,300})$", re.MULTILINE)
+_CODE = re.compile(r"`([^`]+)`")
+_RUNS = re.compile(r"\W*(?:(?:re-?)?run|execute|test|check|verify|try|运行|执行|跑)", re.IGNORECASE)
+_STANDS = re.compile(
+    r"\b(?:still|preserved|kept|both|remains?|stays?|in place|unchanged)\b|仍|保留|不变", re.IGNORECASE
+)
+
+
+class Evidence:
+    """`removed` are the files that are gone, `asked` says whether the user asked for something in these messages."""
+
+    def __init__(self, said: Sequence[Said], acts: Sequence[Act]) -> None:
+        self.removed = Removals(acts)
+        made = list(commits(acts))
+        asked = [(place, text_of(one.message)) for place, one in enumerate(said) if one.role == "user"]
+        self.spoken = bool(asked)
+        self.asked = any(not asks_nothing(text) for _, text in asked)
+        self._later = Later(
+            sorted(
+                [
+                    *((place, line) for place, text in asked for line in sentences(own_words(text))),
+                    *((one.place, one.subject) for one in made),
+                ],
+                key=lambda pair: pair[0],
+            )
+        )
+        self._shown = [_short(words) for words in _statements(said, acts)]
+        self._shown += [_short(content_words(one.subject)) for one in made]
+        del self._shown[:-STATEMENTS]
+        self._last = {act.kin: act for act in acts if act.result is not None and not act.aborted}
+        self._answered = {f"{act.name}: {act.subject}" for act in acts if act.result is not None}
+
+    def shows(self, item: str) -> bool:
+        """Whether what the item wants (or its title, where it has lines below) was said, ticked or committed as
+        done, or is a command that went well."""
+        if _RUNS.match(item) and self.overcame(item):
+            return True
+        title, _, rest = item.partition("\n")
+        for text in (item, title) if rest else (item,):
+            wanted = _short(content_words(text))
+            if len(wanted) > 1 and any(len(wanted & said) >= ENOUGH * len(wanted) for said in self._shown):
+                return True
+        return False
+
+    def overcame(self, item: str) -> bool:
+        """Whether a command or a file that the item names in backticks went well the last time."""
+        for code in _CODE.findall(item):
+            kins = {f"run {short_command(code)}", f"change {code}"}
+            if "git commit" in code:
+                kins.add("run git commit")
+            if any((act := self._last.get(kin)) is not None and act.went_well for kin in kins):
+                return True
+        return False
+
+    def answered(self, call: str) -> bool:
+        return call in self._answered
+
+    def outdates(self, item: str) -> bool:
+        """Whether an item is about files that are gone."""
+        return bool(self.removed.named(item))
+
+    def outdates_state(self, item: str) -> bool:
+        """The same of one that says how things are, not what was done."""
+        return _STANDS.search(item) is not None and self.outdates(item)
+
+    def overtakes(self, rule: str, place: int = -1) -> str | None:
+        """What was said after `place` (-1: at all) that a rule doesn't hold beside."""
+        found = self._later.overtakes(rule, place)
+        return found.text if found is not None else None
+
+
+def _statements(said: Sequence[Said], acts: Sequence[Act]) -> Iterator[set[str]]:
+    for one in said:
+        if one.role == "assistant":
+            for line in sentences(text_of(one.message)):
+                if finished(line):
+                    yield content_words(line)
+    for act in acts:
+        if act.result is not None and not act.failed:
+            for value in act.arguments.values():
+                if isinstance(value, str) and "[" in value:
+                    yield from (content_words(tick) for tick in _TICK.findall(value[:50_000]))
+
+
+def _short(words: set[str]) -> set[str]:
+    return {word[:TOPIC_LETTERS] for word in words}

@@ -1,0 +1,106 @@
+"""Rules that a later word of the user, or what was done at it, has overtaken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from pi_daemon.compaction.speech import binds, forbids
+from pi_daemon.compaction.words import content_words, topics
+
+LATER = 2000
+"""Sentences that a rule is compared with, the last ones."""
+
+_VALUE = re.compile(
+    r"(?<![\w.])#?(\d+(?:\.\d+)?)\s*(%|[a-z]{1,12}\b|秒|分钟|小时|天|个|次|行|字|毫秒|层|页)?", re.IGNORECASE
+)
+_SETS = re.compile(
+    r"\b(?:make|set|change[ds]?|use|be|is|to|should|limit|max\w*|min\w*|raise|lower|back|revert|instead|rather|actually)\b"
+    r"|改|用|设|換|换|调|還是|还是|限制",
+    re.IGNORECASE,
+)
+_KEEPS = re.compile(
+    r"\b(?:keep|keeps|kept|preserve\w*|leave|retain\w*|still works?|don['’]?t (?:remove|delete|drop))\b"
+    r"|保留|不要删|别删",
+    re.IGNORECASE,
+)
+_REMOVES = re.compile(
+    r"\b(?:remove[ds]?|remov\w*|delete[ds]?|drop(?:ped|s)?|kill|get rid of|rm|clean(?:ed)? up|throw away)\b"
+    r"|删|移除|去掉|清理",
+    re.IGNORECASE,
+)
+_LIFTS = re.compile(
+    r"\b(?:you (?:can|may) (?:now )?|it['’]?s (?:ok|okay|fine) (?:to|now|if)|feel free|from now on|no longer"
+    r"|forget (?:about )?the|changed my mind|after all|on second thought|instead|don['’]?t (?:need|have) to)\b"
+    r"|可以.{0,20}了|允许|取消|不用再|不必|还是用|改用|改成",
+    re.IGNORECASE,
+)
+_VERBS = frozenset(
+    ("keep", "kept", "preserv", "leav", "retain", "remov", "delet", "drop", "kill", "work", "alongsi", "make", "use")
+)
+_VERBS_CJK = re.compile("改成|改回|改为|不要|必须|还是|算了|超过|设为|设成|调成|保留|删除|移除|请把|一下")
+
+
+class Saying(Struct, frozen=True):
+    """A sentence, made ready to be compared. `place`: that of its message."""
+
+    place: int
+    text: str
+    words: frozenset[str]
+    values: dict[str, str]
+    forbids: bool
+
+
+def saying(place: int, text: str) -> Saying:
+    values = {unit.casefold().rstrip("s"): number for number, unit in _VALUE.findall(text)}
+    numbers = {*values, *values.values()}
+    words = {word for word in topics(_VERBS_CJK.sub(" ", text)) if word not in numbers and word not in _VERBS}
+    return Saying(place, text, frozenset(words), values, forbids(text))
+
+
+class Later:
+    """What users said, and what was committed, after a rule was given."""
+
+    def __init__(self, sentences: Iterable[tuple[int, str]]) -> None:
+        telling = [
+            saying(place, text)
+            for place, text in list(sentences)[-LATER:]
+            if _LIFTS.search(text) or _REMOVES.search(text) or _SETS.search(text) or binds(text)
+        ]
+        self._said = telling
+
+    def overtakes(self, rule: str, place: int) -> Saying | None:
+        """The last sentence after `place` that says otherwise; None where the rule holds."""
+        said = saying(place, rule)
+        for later in reversed(self._said):
+            if later.place > place and _overtakes(later, said):
+                return later
+        return None
+
+
+def _overtakes(later: Saying, rule: Saying) -> bool:
+    shared = len(later.words & rule.words)
+    if not shared or later.text == rule.text:
+        return False
+    other = any(rule.values.get(unit, number) != number for unit, number in later.values.items())
+    if other and _SETS.search(later.text) and (shared * 2 >= len(rule.words) or _same_thing(later, rule)):
+        return True
+    if (
+        _KEEPS.search(rule.text)
+        and _REMOVES.search(later.text)
+        and not later.forbids
+        and shared * 10 >= 3 * len(rule.words)
+    ):
+        return True
+    if rule.forbids and not later.forbids and _LIFTS.search(later.text):
+        return shared * 2 >= len(rule.words)
+    same = content_words(later.text) & content_words(rule.text)
+    return later.forbids != rule.forbids and binds(later.text) and len(same) * 10 >= 7 * len(content_words(rule.text))
+
+
+def _same_thing(later: Saying, rule: Saying) -> bool:
+    """Whether two sentences with a value in one unit, and a CJK pair in common, are about it."""
+    unit = set(later.values) & set(rule.values) - {""}
+    return bool(unit) and any(not word.isascii() for word in later.words & rule.words)
