@@ -81,8 +81,8 @@ class Evidence:
         return bool(self.removed.named(item))
 
     def outdates_state(self, item: str) -> bool:
-        """The same of one that says how things are, not what was done."""
-        return _STANDS.search(item) is not None and self.outdates(item)
+        """The same of one that says how things are, not what was done; and that is over where they were removed."""
+        return _STANDS.search(item) is not None and (self.outdates(item) or self.overtakes(item) is not None)
 
     def overtakes(self, rule: str, place: int = -1) -> str | None:
         """What was said after `place` (-1: at all) that a rule doesn't hold beside."""

@@ -121,7 +121,7 @@ def last_request(steps: Iterable[str]) -> str | None:
 def bare(item: str) -> str:
     """An item without the words that were added to it."""
     for labels in ALL:
-        for name in (labels.open_call, labels.resolved, labels.note, labels.branch, labels.last_request, labels.unseen):
+        for name in (labels.unseen, labels.open_call, labels.resolved, labels.note, labels.branch, labels.last_request):
             item = item.removeprefix(name)
         item = item.removesuffix(f" ({labels.no_answer})").removesuffix(f" ({labels.goes_on})")
     return item.strip("“”`")

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from pi_daemon.compaction.form import with_files
 from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.questions import draw
 from pi_daemon.compaction.retention import REFUSED_BELOW, Policy, Retention, amend, check
@@ -48,8 +49,13 @@ async def questioned(text: str, material: Material, policy: Policy, *, branch: b
 
 def _questioned(text: str, material: Material, policy: Policy, branch: bool) -> Verdict:
     questions = draw(material, results_left_out=branch)
-    retention = check(text, questions)
+
+    def put_to(summary: str) -> Retention:
+        # Written it has the file lists, which nobody has to name a second time.
+        return check(with_files(summary, material.read_files, material.modified_files), questions)
+
+    retention = put_to(text)
     if policy != "amend" or not retention.missing:
         return Verdict(policy, text, retention, retention.score)
     amended = amend(text, retention)
-    return Verdict(policy, amended, retention, check(amended, questions).score)
+    return Verdict(policy, amended, retention, put_to(amended).score)

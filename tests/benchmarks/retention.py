@@ -55,10 +55,12 @@ class Row(Struct):
     own: Judged | None = None
 
 
-def judged(summary: str, questions: list[Question]) -> Judged:
-    kept = check(summary, questions)
-    amended = amend(summary, kept)
-    return Judged(tokens_of(summary), kept.score, tokens_of(amended), check(amended, questions).score)
+def judged(summary: str, material: Material, questions: list[Question]) -> Judged:
+    """As it would be written: with the file lists that every summary gets."""
+    written = with_files(summary, material.read_files, material.modified_files)
+    kept = check(written, questions)
+    amended = amend(written, kept)
+    return Judged(tokens_of(written), kept.score, tokens_of(amended), check(amended, questions).score)
 
 
 def measured(session: str, covered: str, material: Material, budget: int, own: str | None = None) -> Row:
@@ -74,9 +76,9 @@ def measured(session: str, covered: str, material: Material, budget: int, own: s
         sum(estimate(one.message) for one in material.all),
         len(questions),
         took * 1e3,
-        judged(summary, questions),
-        judged(BAD, questions),
-        None if own is None else judged(with_files(own, material.read_files, material.modified_files), questions),
+        judged(summary, material, questions),
+        judged(BAD, material, questions),
+        None if own is None else judged(own, material, questions),
     )
 
 

@@ -74,7 +74,8 @@ def test_a_summary_of_one_s_own_and_what_it_lacks(commands: Commands, tmp_path: 
     assert "lacks too many of the facts" in commands.errors
     done = commands.run("compact", "aaaa-1", *KEEP, *summary, "--full")
     assert "(request)" in done and "It lacked these, and they were added" in done
-    assert "files modified: src/part0.py" in done and "We talked." in done and "\x1b" not in done
+    assert "last request: Request 2" in done and "We talked." in done and "\x1b" not in done
+    assert "- Modified: " not in done  # the file lists name them
     commands.run("compact", "aaaa-1", "--summary", str(tmp_path / "none"), code=1)
     assert "can't be read" in commands.errors
 

@@ -1166,8 +1166,9 @@ class Retention(TypedDict):
     `policy`: what was to be done about facts that it lacked.
     `score`: 0 to 1: the share that it held, each kind of fact with its weight.
     `scoreAfter`: the same once what it lacked was added to it, as far as there was room.
-    `kinds`: by kind of fact: `request` (the last one), `constraint`, `unfinished`, `openCall`, `error` (that
-    still stands), `modified`, `reference`, `overcome` (an error that is none any more), `read`.
+    `kinds`: by kind of fact: `request` (the last one), `constraint`, `unfinished`, `superseded` (a rule or a
+    step that doesn't hold any more and is still stated; asked about only where one is), `openCall`, `error`
+    (that still stands), `modified`, `commit`, `reference`, `overcome` (an error that is none any more), `read`.
     `missing`: facts that it lacked, the most valuable first, at most 20.
     `missingLeftOut`: how many more there were.
     """

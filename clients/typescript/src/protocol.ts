@@ -988,8 +988,9 @@ export interface Retention {
   /** the same once what it lacked was added to it, as far as there was room. */
   scoreAfter: number;
   /**
-   * by kind of fact: `request` (the last one), `constraint`, `unfinished`, `openCall`, `error` (that still stands),
-   * `modified`, `reference`, `overcome` (an error that is none any more), `read`.
+   * by kind of fact: `request` (the last one), `constraint`, `unfinished`, `superseded` (a rule or a step that
+   * doesn't hold any more and is still stated; asked about only where one is), `openCall`, `error` (that still
+   * stands), `modified`, `commit`, `reference`, `overcome` (an error that is none any more), `read`.
    */
   kinds: { [name: string]: RetentionTally };
   /** facts that it lacked, the most valuable first, at most 20. */

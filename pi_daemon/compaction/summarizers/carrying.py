@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pi_daemon.compaction.evidence import Evidence
 from pi_daemon.compaction.form import Summary
 from pi_daemon.compaction.labels import ALL, Labels, begins, overtaken
-from pi_daemon.compaction.summarizers.digest import digested, is_digest, is_told
+from pi_daemon.compaction.summarizers.digest import digested, is_digest, is_told, shorter
 from pi_daemon.compaction.summarizers.picking import OTHER, Item
 from pi_daemon.compaction.summarizers.runs import is_run
 from pi_daemon.compaction.words import clip, key, one_line, sentences
@@ -75,10 +75,11 @@ def carried(before: Summary, evidence: Evidence, labels: Labels, new_goal: bool,
     ]
     context = context[-CARRIED_CONTEXT:]
     for number, text in enumerate(context):
-        asked = begins(text, "answered")
-        yield Item(
-            "critical", clip(text, DONE_CHARACTERS) if asked else text, 25 if asked else 48 + 6 * number / len(context)
-        )
+        label = next((one.answered for one in ALL if text.startswith(one.answered)), None)
+        if label is not None:
+            yield Item("critical", label + shorter(text.removeprefix(label)), 25, short=clip(text, 80))
+        else:
+            yield Item("critical", text, 48 + 6 * number / len(context))
     for section in before.others:
         for text in _clipped(section.items, OTHER_CHARACTERS):
             if text not in goals and not evidence.outdates(text):
@@ -123,7 +124,7 @@ def _in_progress(before: Summary, evidence: Evidence, labels: Labels, past: bool
             if evidence.answered(call.strip("`")):
                 yield Item("done", labels.resolved + call, 30)
             elif not evidence.outdates(call):
-                yield Item("in_progress", text, 78)
+                yield from _aged(text, "in_progress", 78, labels, evidence.asked)
         elif begins(text, "last_request") or begins(text, "got_to"):
             if not past:
                 yield Item("in_progress", text, 84)

@@ -108,7 +108,7 @@ def _one(
     dropped = max((at for at, turn in enumerate(requests) if drops_goal(turn.request or "")), default=None)
     before = parse(material.previous).folded() if material.previous is not None else None
     opening = last_request(before.next_steps) if before is not None else None
-    course = Course(made, done, opening, going_on, asked_next is not None, branch)
+    course = Course(made, done, opening, going_on, asked_next is not None)
     items: list[Item] = []
     if before is not None:
         went_on = bool(made) and (len(made) > 1 or made[0].ended)
@@ -120,13 +120,16 @@ def _one(
     items += _goal(valid, labels, fresh, latest=asked_next is None)
     items += [Item("constraints", one.text, 92) for one in questions if one.kind == "constraint" and one.entry_id]
     items += told(course, labels, focus)
-    for line, count in runs(before.done if before is not None else (), () if branch else done, labels):
-        items.append(Item("done", line, 41 + min(count, 9) / 10))
+    often = list(runs(before.done if before is not None else (), () if branch else done, labels))
+    often = [(line, count) for line, count in often if not evidence.outdates(line)]
+    items += [Item("done", line, 41 + min(count, 9) / 10) for line, count in often]
     items += in_progress(course, questions, labels)
     items += _blocked(made, done, labels)
     items += _decisions(made, asked_next)
-    items += [*_next_steps(course, requests, labels, asked_next), *steps]
+    items += [*_next_steps(course, labels, asked_next), *steps]
     items += _critical(course, said, questions, labels, evidence)
+    if not branch:
+        items += _ran(done, labels, {line.split("`")[1] for line, _ in often}, evidence)
     items += focus.items(made, labels)
     for place, paths, worth in (
         ("modified_files", material.modified_files, 75),
@@ -186,13 +189,15 @@ def _decisions(made: Sequence[Turn], asked_next: str | None) -> Iterator[Item]:
         yield Item("decisions", line, 44 + 12 * (number + 1) / len(found))
 
 
-def _next_steps(course: Course, requests: Sequence[Turn], labels: Labels, asked_next: str | None) -> Iterator[Item]:
+def _next_steps(course: Course, labels: Labels, asked_next: str | None) -> Iterator[Item]:
     made = course.turns
     last = made[-1] if made else None
     if last is None or asked_next is not None:
         return
-    if requests and requests[-1] is course.open:
-        text = request_words(requests[-1].request or "")
+    if last is course.open and last.request is not None:
+        text = request_words(last.request)
+        if last.nods and last.reply_to:
+            text = f"{text} ({labels.in_reply_to}: {last.reply_to})"
         came = labels.goes_on if course.going_on else labels.no_answer
         yield Item(
             "next_steps",
@@ -236,16 +241,22 @@ def _critical(
     ):
         if pairs:
             yield Item("critical", label + ", ".join(pairs[-12:]), 64)
-    if not course.as_called:
-        yield from _ran(course.acts, labels)
 
 
-def _ran(done: Sequence[Act], labels: Labels) -> Iterator[Item]:
-    """The last commands that went well and may be run again; those that were run often have their line."""
-    often = {line.split("`")[1] for line, _ in runs((), done, labels)}
+def _ran(done: Sequence[Act], labels: Labels, told_already: set[str], evidence: Evidence) -> Iterator[Item]:
+    """The last commands that went well and may be run again."""
     last = {short_command(act.command): act for act in done if act.command and act.result is not None}
-    well = [what for what, act in last.items() if act.went_well and not LOOKS.match(what) and what not in often]
-    for what in [what for what in well if len(what) <= LONGEST and "`" not in what][-COMMANDS:]:
+    well = [
+        what
+        for what, act in last.items()
+        if act.went_well
+        and len(what) <= LONGEST
+        and "`" not in what
+        and what not in told_already
+        and not LOOKS.match(what)
+        and not evidence.outdates(what)
+    ]
+    for what in well[-COMMANDS:]:
         yield Item("critical", f"{labels.ran}`{what}`: {labels.well}", 43)
 
 

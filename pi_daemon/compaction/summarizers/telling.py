@@ -31,15 +31,13 @@ SMALL_TALK = 60
 
 class Course(Struct, frozen=True):
     """The turns, oldest first. `opening`: what was asked for where the first one began before these messages.
-    `going_on`: the last one goes on after them; `interrupted`: it doesn't, as the user said something else.
-    `as_called`: results are left out, so nothing tells how a call went."""
+    `going_on`: the last one goes on after them; `interrupted`: it doesn't, as the user said something else."""
 
     turns: Sequence[Turn]
     acts: Sequence[Act]
     opening: str | None
     going_on: bool
     interrupted: bool
-    as_called: bool
 
     @property
     def open(self) -> Turn | None:
@@ -64,7 +62,7 @@ def told(course: Course, labels: Labels, focus: Focus) -> Iterator[Item]:
         age = (number + 1) / len(made)
         short = f"“{clip(request_words(turn.request), TRACE_CHARACTERS)}”" if turn.request is not None else ""
         if not turn.ended:
-            if turn.acts or not turn.nods:
+            if changed or not turn.nods:
                 text = f"{labels.cut_short}{asked}" + (f" ({labels.changed}{changed})" if changed else "")
                 worth = 70 if number == len(made) - 1 else 28 + 20 * age
                 yield Item("critical", text, worth, labels.cut_short + short if short else "", trace=not turn.nods)
@@ -81,7 +79,7 @@ def told(course: Course, labels: Labels, focus: Focus) -> Iterator[Item]:
             yield Item("critical", labels.answered + text, 30 + 14 * age, labels.answered + short, trace=not turn.nods)
     for commit in commits(course.acts):
         where = f" `{commit.id}` ({commit.branch})" if commit.id else ""
-        yield Item("done", f"git commit{where}: {clip(commit.subject, 160)}", 72, trace=False)
+        yield Item("done", f"git commit{where}: {clip(commit.subject, 160)}", 72)
 
 
 def _changed(turn: Turn, names: dict[str, str], most: int) -> str:
