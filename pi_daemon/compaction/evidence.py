@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pi_daemon.compaction.acts import Act, short_command, text_of
 from pi_daemon.compaction.commits import commits
 from pi_daemon.compaction.material import Said
-from pi_daemon.compaction.removals import Removals
+from pi_daemon.compaction.removals import Removals, file_names
 from pi_daemon.compaction.speech import asks_nothing, finished, own_words
 from pi_daemon.compaction.superseding import Later
 from pi_daemon.compaction.words import TOPIC_LETTERS, content_words, sentences
@@ -19,9 +19,19 @@ STATEMENTS = 1000
 ENOUGH = 0.6
 """Of an item's content words, those that one statement of success must have to be about it."""
 
+SHORT_REQUEST = 120
+"""Characters of one that sets a single thing."""
+
 _TICK = re.compile(r"^[ \t]*[-*+][ \t]*\[[xX]\][ \t]+(.{4,300})$", re.MULTILINE)
 _CODE = re.compile(r"`([^`]+)`")
 _RUNS = re.compile(r"\W*(?:(?:re-?)?run|execute|test|check|verify|try|运行|执行|跑)", re.IGNORECASE)
+_CHANGES = re.compile(
+    r"\b(?:update|edit|port|migrate|convert|rewrite|refactor|adapt|change)\b|更新|修改|迁移|改写|移植|重构",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(r"\b(?:tests?|docs?|documentation|all|imports?)\b|测试|文档|所有", re.IGNORECASE)
+"""More than the files that are named."""
+
 _STANDS = re.compile(
     r"\b(?:still|preserved|kept|both|remains?|stays?|in place|unchanged)\b|仍|保留|不变", re.IGNORECASE
 )
@@ -49,13 +59,22 @@ class Evidence:
         self._shown += [_short(content_words(one.subject)) for one in made]
         del self._shown[:-STATEMENTS]
         self._last = {act.kin: act for act in acts if act.result is not None and not act.aborted}
+        self._changed = {
+            (act.path or "").split("/")[-1]
+            for act in acts
+            if act.changes_file and act.result is not None and not act.failed
+        }
         self._answered = {f"{act.name}: {act.subject}" for act in acts if act.result is not None}
 
     def shows(self, item: str) -> bool:
         """Whether what the item wants (or its title, where it has lines below) was said, ticked or committed as
-        done, or is a command that went well."""
+        done, is a command that went well, or a change of files that were changed."""
         if _RUNS.match(item) and self.overcame(item):
             return True
+        if _CHANGES.search(item) and not _BESIDE.search(item):
+            names = [name.split("/")[-1] for name in file_names(item)]
+            if names and all(name in self._changed for name in names):
+                return True
         title, _, rest = item.partition("\n")
         for text in (item, title) if rest else (item,):
             wanted = _short(content_words(text))
@@ -87,6 +106,11 @@ class Evidence:
     def overtakes(self, rule: str, place: int = -1) -> str | None:
         """What was said after `place` (-1: at all) that a rule doesn't hold beside."""
         found = self._later.overtakes(rule, place)
+        return found.text if found is not None else None
+
+    def sets_otherwise(self, request: str, place: int) -> str | None:
+        """What was said later that sets to another value what a request sets."""
+        found = self._later.overtakes(request, place, values_only=True) if len(request) <= SHORT_REQUEST else None
         return found.text if found is not None else None
 
 

@@ -118,6 +118,15 @@ def last_request(steps: Iterable[str]) -> str | None:
     return None
 
 
+def waiting_for(steps: Iterable[str]) -> str:
+    """The question that the next steps of an extractive summary say is to be answered; "" where none is."""
+    for step in steps:
+        for labels in ALL:
+            if step.startswith(labels.asked_user):
+                return step.removeprefix(labels.asked_user)
+    return ""
+
+
 def bare(item: str) -> str:
     """An item without the words that were added to it."""
     for labels in ALL:

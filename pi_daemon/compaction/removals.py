@@ -12,7 +12,7 @@ COMMAND_CHARACTERS = 4000
 """Of a command that are looked at; longer ones carry a script or a file."""
 
 _SPLIT = re.compile(r"&&|\|\||;|\n|\|")
-_NAME = re.compile(r"(?<![\w/.~@\-])@?[\w.~\-]*(?:[\w.~@\-]*[/\\])*[\w.\-]*\w\.[A-Za-z]\w{0,5}\b")
+_NAME = re.compile(r"(?<![A-Za-z0-9_/.~@\-])@?(?:[\w.~@\-]{0,100}[/\\]){0,20}[A-Za-z0-9_.\-]{0,100}\.[A-Za-z]\w{0,5}\b")
 _FLAG = re.compile(r"-|\d*>|<|&")
 
 
@@ -34,8 +34,7 @@ class Removals:
         """The names in a text that were files and are none any more."""
         if not self._gone:
             return []
-        found = dict.fromkeys(_NAME.findall(text))
-        return [name for name in found if self._is_gone(_parts(name))]
+        return [name for name in file_names(text) if self._is_gone(_parts(name))]
 
     def told(self) -> list[tuple[str, str | None]]:
         """The last part of each file that is gone, and its new name where it has one."""
@@ -82,6 +81,11 @@ class Removals:
         if moved and old != new:
             self._remove(at + old, new[-1] if new[-1] != old[-1] else "/".join(new))
         self._make(at + new)
+
+
+def file_names(text: str) -> list[str]:
+    """What looks like the name of a file, each once."""
+    return list(dict.fromkeys(_NAME.findall(text)))
 
 
 def _commands(command: str) -> Iterator[list[str]]:

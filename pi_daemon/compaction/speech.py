@@ -29,6 +29,12 @@ _BINDS = re.compile(
 )
 """A rule holds for all of the work. What one thing is to be like (should be red) is a request: it is done or not."""
 
+_CLAUSES = re.compile(
+    r"(?<=\w),?\s+and\s+(?=(?:please\s+)?(?:never|always|don['’]?t|do\s+not|only|avoid|keep|make\s+sure|it\s+must)\b)",
+    re.IGNORECASE,
+)
+"""Between two rules in one sentence: one may be overtaken and the other not."""
+
 _COMPLAINS = re.compile(
     r"\bshould\s+(?:never|not)\s+happen\b|^\W*(?:no|nope|nah|wait|hm+|yes|yeah|yep)\s*(?:[,.!]|\Z)(?!.*\b(?:must|never|always"
     r"|only|don['’]?t|do\s+not|no)\b)",
@@ -103,9 +109,10 @@ _NEXT = re.compile(
 _ASKS_NOTHING = re.compile(
     r"(?:ok(?:ay)?|yes|yep|yeah|y|no|nope|sure|thanks?|thank you|thx|great|good|nice|cool|perfect|awesome|wow|jesus|hi"
     r"|hey|hello|yo|continue|go on|go ahead|proceed|carry on|keep going|do it|yeah,? do it all|right|correct|exactly"
-    r"|lgtm|done|ping|test|sleep|ls"
+    r"|lgtm|done|ping|test|sleep|ls|(?:yes|yeah|ok|sure|please),? (?:please|do(?: it| that| so)?)|please do"
+    r"|do that|do so|sounds good|go for it|ship it|both|all of (?:it|them)"
     r"|好|好的|好吧|可以|可以的|不错|不错 可以的|继续|行|嗯|是|是的|对|对的|谢谢|你好|您好|收到|没问题"
-    r"|开始吧?|はい|ok 继续)"
+    r"|开始吧?|需要|要|要的|不需要|不用|不用了|嗯嗯|当然|做吧|改吧|はい|ok 继续)"
     r"[\s.!…。！,，~?？]*\Z",
     re.IGNORECASE,
 )
@@ -152,7 +159,8 @@ def constraints(text: str) -> Iterator[str]:
     """The sentences of a user that bind whoever works on."""
     for sentence in sentences(own_words(text)):
         if 4 <= len(sentence) <= 1000 and binds(sentence):
-            yield clip(sentence, SENTENCE_CHARACTERS)
+            clauses = [clause for clause in _CLAUSES.split(sentence) if binds(clause)]
+            yield from (clip(clause, SENTENCE_CHARACTERS) for clause in clauses or [sentence])
 
 
 def binds(sentence: str) -> bool:

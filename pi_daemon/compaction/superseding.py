@@ -31,10 +31,21 @@ _REMOVES = re.compile(
     r"|删|移除|去掉|清理",
     re.IGNORECASE,
 )
+_PREFERS = re.compile(
+    r"\b(?:use|using|with|go(?:ing)? (?:with|for)|prefer|stick|choose|chose|adopt|keep)\b|用|采用|选", re.IGNORECASE
+)
+"""A rule about which thing to take is overtaken by another thing in its place."""
+
 _LIFTS = re.compile(
     r"\b(?:you (?:can|may) (?:now )?|it['’]?s (?:ok|okay|fine) (?:to|now|if)|feel free|from now on|no longer"
     r"|forget (?:about )?the|changed my mind|after all|on second thought|instead|don['’]?t (?:need|have) to)\b"
     r"|可以.{0,20}了|允许|取消|不用再|不必|还是用|改用|改成",
+    re.IGNORECASE,
+)
+_TURNS_DOWN = re.compile(
+    r"\b(?:instead of|rather than|forget(?: about)?|scrap|stop using|not|no longer (?:use|want|need)|drop|away from)\s+"
+    r"(?:the |a |an |any |using |that |our )?(?P<what>\w[\w.\-]*(?: \w[\w.\-]*)?)"
+    r"|(?:不用|不再用|别用|而不是|代替|替换掉|放弃)\s*(?P<cjk>[\w.\-]{2,12})",
     re.IGNORECASE,
 )
 _VERBS = frozenset(
@@ -51,13 +62,15 @@ class Saying(Struct, frozen=True):
     words: frozenset[str]
     values: dict[str, str]
     forbids: bool
+    turned_down: frozenset[str]
 
 
 def saying(place: int, text: str) -> Saying:
     values = {unit.casefold().rstrip("s"): number for number, unit in _VALUE.findall(text)}
     numbers = {*values, *values.values()}
     words = {word for word in topics(_VERBS_CJK.sub(" ", text)) if word not in numbers and word not in _VERBS}
-    return Saying(place, text, frozenset(words), values, forbids(text))
+    down = {word for found in _TURNS_DOWN.finditer(text) for word in topics(found["what"] or found["cjk"])}
+    return Saying(place, text, frozenset(words), values, forbids(text), frozenset(down) & words)
 
 
 class Later:
@@ -67,32 +80,39 @@ class Later:
         telling = [
             saying(place, text)
             for place, text in list(sentences)[-LATER:]
-            if _LIFTS.search(text) or _REMOVES.search(text) or _SETS.search(text) or binds(text)
+            if _TURNS_DOWN.search(text)
+            or _LIFTS.search(text)
+            or _REMOVES.search(text)
+            or _SETS.search(text)
+            or binds(text)
         ]
         self._said = telling
 
-    def overtakes(self, rule: str, place: int) -> Saying | None:
-        """The last sentence after `place` that says otherwise; None where the rule holds."""
+    def overtakes(self, rule: str, place: int, values_only: bool = False) -> Saying | None:
+        """The last sentence after `place` that says otherwise; None where the rule holds. `values_only`: that gives
+        another value."""
         said = saying(place, rule)
         for later in reversed(self._said):
-            if later.place > place and _overtakes(later, said):
+            if later.place > place and (_sets_otherwise(later, said) or (not values_only and _overtakes(later, said))):
                 return later
         return None
+
+
+def _sets_otherwise(later: Saying, rule: Saying) -> bool:
+    shared = len(later.words & rule.words)
+    other = any(rule.values.get(unit, number) != number for unit, number in later.values.items())
+    same = shared * 2 >= len(rule.words) or _same_thing(later, rule)
+    return shared > 0 and other and same and _SETS.search(later.text) is not None
 
 
 def _overtakes(later: Saying, rule: Saying) -> bool:
     shared = len(later.words & rule.words)
     if not shared or later.text == rule.text:
         return False
-    other = any(rule.values.get(unit, number) != number for unit, number in later.values.items())
-    if other and _SETS.search(later.text) and (shared * 2 >= len(rule.words) or _same_thing(later, rule)):
+    removed = _KEEPS.search(rule.text) and _REMOVES.search(later.text) and not later.forbids
+    if removed and shared * 10 >= 3 * len(rule.words):
         return True
-    if (
-        _KEEPS.search(rule.text)
-        and _REMOVES.search(later.text)
-        and not later.forbids
-        and shared * 10 >= 3 * len(rule.words)
-    ):
+    if not rule.forbids and later.turned_down & rule.words and _PREFERS.search(rule.text):
         return True
     if rule.forbids and not later.forbids and _LIFTS.search(later.text):
         return shared * 2 >= len(rule.words)

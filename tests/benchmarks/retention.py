@@ -16,23 +16,30 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from pi_daemon.compaction.acts import text_of
 from pi_daemon.compaction.form import with_files
+from pi_daemon.compaction.matching import Text
 from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.questions import Question, draw
 from pi_daemon.compaction.retention import amend, check
+from pi_daemon.compaction.speech import asks_nothing, request_words
 from pi_daemon.compaction.summarizers.extractive import BUDGET_TOKENS, extract
 from pi_daemon.compaction.tokens import estimate
-from pi_daemon.compaction.words import tokens_of
+from pi_daemon.compaction.words import clip, tokens_of
 from tests.compaction.recorded import KEPT_TOKENS, RECORDED, compactions_of, material_of
+
+TRACED_CHARACTERS = 60
 
 BAD = "The user and the assistant worked on some code and made progress. We talked about code."
 
 
 class Judged(Struct):
-    """A summary: its size in tokens and its score from 0 to 1, as it is and amended."""
+    """A summary: its size in tokens and its score from 0 to 1, as it is and amended. `traced` is the share of all
+    requests of the user that it has something of, which none of the questions asks."""
 
     size: int
     score: float
+    traced: float
     amended_size: int
     amended_score: float
 
@@ -40,7 +47,8 @@ class Judged(Struct):
 class Row(Struct):
     """`covered` names the range; sizes in tokens; `milliseconds` for the extractive summary with its questions.
 
-    The extractive summarizer draws the same questions, so what its score tells is whether they fit its budget.
+    The extractive summarizer draws the same questions, so what its score tells is whether they fit its budget;
+    `traced` is what tells of it and of the others alike.
     `own` is the summary that the session itself has of the range, file lists included.
     """
 
@@ -60,7 +68,21 @@ def judged(summary: str, material: Material, questions: list[Question]) -> Judge
     written = with_files(summary, material.read_files, material.modified_files)
     kept = check(written, questions)
     amended = amend(written, kept)
-    return Judged(tokens_of(written), kept.score, tokens_of(amended), check(amended, questions).score)
+    return Judged(
+        tokens_of(written),
+        kept.score,
+        traced(written, material),
+        tokens_of(amended),
+        check(amended, questions).score,
+    )
+
+
+def traced(summary: str, material: Material) -> float:
+    """1 where nothing was asked for. The beginning of a request is looked for: a summary has no room for more."""
+    texts = [text_of(one.message) for one in material.all if one.role == "user"]
+    asked = [clip(request_words(text), TRACED_CHARACTERS) for text in texts if not asks_nothing(text)]
+    found = Text(summary)
+    return sum(found.answers(Question("request", text)) for text in asked) / len(asked) if asked else 1.0
 
 
 def measured(session: str, covered: str, material: Material, budget: int, own: str | None = None) -> Row:
@@ -99,9 +121,9 @@ LEAST_MESSAGES = 20
 
 def markdown(found: Iterable[Row]) -> str:
     lines = [
-        "| session | covered | messages | transcript | questions | extractive: tokens | score | ms "
-        "| bad: score | amended | tokens | own: tokens | score | amended | tokens |",
-        "| --- | --- " + "| --: " * 13 + "|",
+        "| session | covered | messages | transcript | questions | extractive: tokens | score | requests | ms "
+        "| bad: score | amended | tokens | own: tokens | score | requests | amended | tokens |",
+        "| --- | --- " + "| --: " * 15 + "|",
     ]
     for row in found:
         cells = [
@@ -112,6 +134,7 @@ def markdown(found: Iterable[Row]) -> str:
             str(row.questions),
             f"{row.extractive.size:,}",
             f"{row.extractive.score:.2f}",
+            f"{row.extractive.traced:.2f}",
             f"{row.milliseconds:.0f}",
             f"{row.bad.score:.2f}",
             f"{row.bad.amended_score:.2f}",
@@ -119,9 +142,15 @@ def markdown(found: Iterable[Row]) -> str:
         ]
         own = row.own
         cells += (
-            [f"{own.size:,}", f"{own.score:.2f}", f"{own.amended_score:.2f}", f"{own.amended_size:,}"]
+            [
+                f"{own.size:,}",
+                f"{own.score:.2f}",
+                f"{own.traced:.2f}",
+                f"{own.amended_score:.2f}",
+                f"{own.amended_size:,}",
+            ]
             if own is not None
-            else [""] * 4
+            else [""] * 5
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

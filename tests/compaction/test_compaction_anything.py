@@ -75,7 +75,7 @@ materials = st.builds(
     read_files=st.lists(text, max_size=3),
     modified_files=st.lists(text, max_size=3),
 )
-kinds = st.sampled_from(["compaction", "split", "branch"])
+kinds = st.sampled_from(["compaction", "branch"])
 
 
 @settings(max_examples=60, deadline=None)

@@ -158,7 +158,9 @@ def test_a_question_that_was_answered_with_a_nod_waits_for_nobody() -> None:
     assert "Waiting for" not in text
     assert parse(text).next_steps == [
         "Last request: “yeah, do it all (in reply to: Should I proceed with the tag?)” (not answered yet)"
-    ] or parse(text).next_steps == ["Last request: “yeah, do it all” (not answered yet)"]
+    ]
+    split = parse(extract(Material(talk.said, later.said))).split
+    assert split is not None and "in reply to: Should I proceed with the tag?" in split.next_steps[0]
 
 
 def test_what_was_cut_short_is_not_done_and_small_talk_is_no_work() -> None:
@@ -211,6 +213,27 @@ def test_a_small_correction_is_no_new_goal() -> None:
     assert found.constraints == []
     assert found.decisions == []
     assert found.next_steps == []
+    assert (
+        "“请求超时改成 5 秒，不要更长。” → 超时已改为 5 秒。 (修改了：`http.py`) (后来被取代：“算了，超时还是改回 10 秒吧。”)"
+        in found.done
+    )
+
+
+def test_an_open_step_of_an_earlier_answer_stays_until_its_file_is_changed() -> None:
+    talk = Talk()
+    talk.user("把 db.py 和 api.py 迁移到 async")
+    talk.call("edit", "ok", path="app/db.py")
+    talk.answer("app/db.py 已完成。接下来需要更新 app/api.py。")
+    talk.user("先把日志级别改成 debug")
+    talk.call("edit", "ok", path="app/log.py")
+    talk.answer("日志级别已改好。")
+    text = extract(material(talk.said))
+    assert parse(text).next_steps == ["接下来需要更新 app/api.py。"]
+    later = Talk()
+    later.user("继续迁移 api.py")
+    later.call("edit", "ok", path="app/api.py")
+    later.answer("api.py 已完成迁移。")
+    assert parse(extract(material(later.said, text))).next_steps == []
 
 
 @pytest.mark.parametrize(

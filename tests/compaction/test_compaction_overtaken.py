@@ -55,6 +55,7 @@ def test_what_is_moved_to_a_directory_keeps_its_name() -> None:
         ("The timeout must be 5 seconds.", "actually, set the timeout to 10 seconds"),
         ("Keep old code working alongside new code", "Remove old implementation files (main.ts, cli.ts)"),
         ("Never touch the generated parser", "on second thought you can touch the generated parser"),
+        ("You must use Redis for the cache", "Actually forget redis, use a dict instead of Redis."),
         ("Don't use chalk in components", "always use chalk in components"),
     ],
 )

@@ -128,6 +128,8 @@ def test_an_error_needs_its_names_spelled_right() -> None:
     [
         ("You must never push to main. How are you?", ["You must never push to main."]),
         ("please don't touch the lock file, ok", ["please don't touch the lock file, ok"]),
+        ("Use a dict, and never commit to main.", ["never commit to main."]),
+        ("You must use a dict and never a list.", ["You must use a dict", "never a list."]),
         ("i don't understand why it fails", []),
         ("there's only one file left", []),
         ("why should we use this?", []),

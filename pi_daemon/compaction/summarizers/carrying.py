@@ -101,7 +101,7 @@ def _aims(before: Summary) -> list[str]:
 
 
 def _done(before: Summary, evidence: Evidence, labels: Labels) -> Iterator[Item]:
-    done = [text for text in _clipped(before.done) if not evidence.outdates_state(text)]
+    done = [text for text in _clipped(before.done) if not (evidence.outdates_state(text) or overtaken(text))]
     told = [text for text in done if is_told(text)]
     digest, lines = digested(told, (text for text in done if is_digest(text)), labels)
     if digest is not None:

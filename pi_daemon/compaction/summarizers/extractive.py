@@ -15,20 +15,21 @@ from pi_daemon.compaction.acts import Act, acts, short_command, standing_failure
 from pi_daemon.compaction.commits import commits
 from pi_daemon.compaction.evidence import Evidence
 from pi_daemon.compaction.failures import error_line
-from pi_daemon.compaction.form import Summary, parse, without_files
-from pi_daemon.compaction.labels import CHINESE, ENGLISH, Labels, last_request
+from pi_daemon.compaction.form import Summary, parse
+from pi_daemon.compaction.labels import CHINESE, ENGLISH, Labels, last_request, waiting_for
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.questions import Question, draw
-from pi_daemon.compaction.speech import decisions, drops_goal, refutes, request_words, to_do
+from pi_daemon.compaction.speech import asks_nothing, drops_goal, request_words, to_do
 from pi_daemon.compaction.summarizers.carrying import carried
+from pi_daemon.compaction.summarizers.deciding import decided
 from pi_daemon.compaction.summarizers.focus import Focus
 from pi_daemon.compaction.summarizers.picking import Item, pick
 from pi_daemon.compaction.summarizers.runs import LONGEST, LOOKS, runs
-from pi_daemon.compaction.summarizers.telling import STEP_CHARACTERS, Course, in_progress, told
+from pi_daemon.compaction.summarizers.telling import STEP_CHARACTERS, Course, in_progress, left, told
 from pi_daemon.compaction.summarizers.turns import Turn, turns
-from pi_daemon.compaction.words import clip, is_cjk, one_line, topics
+from pi_daemon.compaction.words import clip, is_cjk, one_line
 
-Kind = Literal["compaction", "split", "branch"]
+Kind = Literal["compaction", "branch"]
 
 BUDGET_TOKENS = 6000
 """A summary's size where nobody says another. Below it, long sessions lose what was done; above it, they gain little
@@ -38,16 +39,9 @@ SPLIT_SHARE = 0.35
 """Of the budget, what the beginning of a split turn may take. It is part of one turn; the rest is all before it."""
 
 REQUEST_CHARACTERS = 1200
-DECISIONS = 20
 COMMANDS = 5
 RECENT_TURNS = 3
 """A failure that came earlier and that nothing overcame is no longer in the way of what is done now."""
-
-REFUTED_TURNS = 4
-"""Turns before one that turns something down: what they decided about it was turned down with it."""
-
-REFUTED_SHARE = 2
-"""Topics that a decision and the words that turn it down share."""
 
 
 def extract(
@@ -58,28 +52,32 @@ def extract(
 ) -> str:
     """The summary in its form, file lists included, within the budget.
 
-    A `compaction` joins what the history and the prefix say each; a `split` is made of the prefix alone (or of the
-    history where there is none); in a `branch` calls without results say nothing, as results are left out of it.
-    `instructions` make what they name more likely to stay.
+    A `compaction` joins what the history and the prefix say each; in a `branch` calls without results say nothing, as
+    results are left out of it. `instructions` are quoted, with what was said of what they name, and make what they
+    name more likely to stay.
     """
-    if kind == "split":
-        whole = Material(material.prefix or material.history)
-        text = _one(whole, draw(whole), budget_tokens, instructions, going_on=True)
-        return without_files(text)[0].strip()
     branch = kind == "branch"
     questions = draw(material, results_left_out=branch)
     if not material.prefix or not (material.history or material.previous):
         whole = msgspec.structs.replace(material, history=material.all, prefix=())
         return _one(whole, questions, budget_tokens, instructions, going_on=bool(material.prefix), branch=branch)
-    text = extract(Material((), material.prefix), int(budget_tokens * SPLIT_SHARE), None, "split")
-    split = parse(text)
-    split.split = None
+    split = _split(material, int(budget_tokens * SPLIT_SHARE))
     asked = next((text_of(one.message) for one in material.prefix if one.role == "user"), None)
     later = {one.entry_id for one in material.prefix} - {one.entry_id for one in material.history}
     whole = msgspec.structs.replace(material, prefix=())
     earlier = [question for question in questions if question.entry_id not in later]
     evidence = Evidence(material.all, acts(material.all))
     return _one(whole, earlier, budget_tokens, instructions, split=split, asked_next=asked, evidence=evidence)
+
+
+def _split(material: Material, budget_tokens: int) -> Summary:
+    """How the turn began that the cut splits."""
+    before = turns(material.history, ())
+    whole = Material(material.prefix)
+    reply_to = before[-1].question if before else ""
+    made = parse(_one(whole, draw(whole), budget_tokens, None, going_on=True, reply_to=reply_to))
+    made.split = None
+    return made
 
 
 def _one(
@@ -92,9 +90,11 @@ def _one(
     asked_next: str | None = None,
     branch: bool = False,
     evidence: Evidence | None = None,
+    reply_to: str = "",
 ) -> str:
     """The summary of `history`. `going_on`: its last turn goes on after it. `questions` may ask about more.
-    `asked_next`: what the user says right after it. `evidence`: of more than the history."""
+    `asked_next`: what the user says right after it. `evidence`: of more than the history. `reply_to`: the question
+    that it begins by answering."""
     said = material.history
     done = acts(said)
     if branch:
@@ -106,8 +106,13 @@ def _one(
     evidence = evidence or Evidence(said, done)
     requests = [turn for turn in made if not turn.nods]
     dropped = max((at for at, turn in enumerate(requests) if drops_goal(turn.request or "")), default=None)
-    before = parse(material.previous).folded() if material.previous is not None else None
+    previous = material.previous if material.previous is not None else _summed_up(said)
+    before = parse(previous).folded() if previous is not None else None
     opening = last_request(before.next_steps) if before is not None else None
+    if made and made[0].request is not None:
+        made[0].reply_to = reply_to or (waiting_for(before.next_steps) if before is not None else "")
+    if asked_next is not None and asks_nothing(asked_next) and made and not made[-1].ended:
+        asked_next, going_on = None, True  # told to go on, the last turn does
     course = Course(made, done, opening, going_on, asked_next is not None)
     items: list[Item] = []
     if before is not None:
@@ -119,14 +124,14 @@ def _one(
     fresh = not any(item.place == "goal" for item in items)
     items += _goal(valid, labels, fresh, latest=asked_next is None)
     items += [Item("constraints", one.text, 92) for one in questions if one.kind == "constraint" and one.entry_id]
-    items += told(course, labels, focus)
+    items += told(course, labels, focus, evidence)
     often = list(runs(before.done if before is not None else (), () if branch else done, labels))
     often = [(line, count) for line, count in often if not evidence.outdates(line)]
     items += [Item("done", line, 41 + min(count, 9) / 10) for line, count in often]
     items += in_progress(course, questions, labels)
     items += _blocked(made, done, labels)
-    items += _decisions(made, asked_next)
-    items += [*_next_steps(course, labels, asked_next), *steps]
+    items += decided(made, asked_next, evidence)
+    items += [*_next_steps(course, labels, asked_next, evidence), *steps]
     items += _critical(course, said, questions, labels, evidence)
     if not branch:
         items += _ran(done, labels, {line.split("`")[1] for line, _ in often}, evidence)
@@ -138,6 +143,12 @@ def _one(
         asked = {question.text for question in questions if question.kind in ("modified", "read")}
         items += [Item(place, path, worth + 3 * (path in asked)) for path in paths]
     return pick(focus.raised(items), budget_tokens, labels, split)
+
+
+def _summed_up(said: Sequence[Said]) -> str | None:
+    """What the last compaction among messages says: on a branch it is one of them."""
+    found = [one.message.get("summary") for one in said if one.role == "compactionSummary"]
+    return found[-1] if found and isinstance(found[-1], str) else None
 
 
 def _language(made: Sequence[Turn], previous: str | None) -> Labels:
@@ -169,34 +180,14 @@ def _what(act: Act) -> str:
     return clip(short_command(act.command) if act.command else act.path or act.name, 200)
 
 
-def _decisions(made: Sequence[Turn], asked_next: str | None) -> Iterator[Item]:
-    """What the user turned down after it was decided is none."""
-    refuting = [(number, turn.request) for number, turn in enumerate(made) if turn.request and refutes(turn.request)]
-    if asked_next is not None and refutes(asked_next):
-        refuting.append((len(made), asked_next))
-    against = [(number, topics(request_words(text))) for number, text in refuting]
-    found: list[str] = []
-    for number, turn in enumerate(made):
-        for line in dict.fromkeys(line for text in turn.texts for line in decisions(text)):
-            about = topics(line)
-            if not any(
-                at == number + 1 or (0 < at - number <= REFUTED_TURNS and len(about & words) >= REFUTED_SHARE)
-                for at, words in against
-            ):
-                found.append(line)
-    found = list(dict.fromkeys(found))[-DECISIONS:]
-    for number, line in enumerate(found):
-        yield Item("decisions", line, 44 + 12 * (number + 1) / len(found))
-
-
-def _next_steps(course: Course, labels: Labels, asked_next: str | None) -> Iterator[Item]:
+def _next_steps(course: Course, labels: Labels, asked_next: str | None, evidence: Evidence) -> Iterator[Item]:
     made = course.turns
     last = made[-1] if made else None
     if last is None or asked_next is not None:
         return
-    if last is course.open and last.request is not None:
+    if last is course.open and last.request is not None and not (last.nods and not last.reply_to):
         text = request_words(last.request)
-        if last.nods and last.reply_to:
+        if last.nods:
             text = f"{text} ({labels.in_reply_to}: {last.reply_to})"
         came = labels.goes_on if course.going_on else labels.no_answer
         yield Item(
@@ -210,15 +201,14 @@ def _next_steps(course: Course, labels: Labels, asked_next: str | None) -> Itera
     for line in list(dict.fromkeys(to_do(last.answer)))[-5:]:
         if line != last.question:
             yield Item("next_steps", line, 70)
+    yield from (Item("next_steps", line, 66) for line in left(made, evidence))
 
 
 def _critical(
     course: Course, said: Sequence[Said], questions: Sequence[Question], labels: Labels, evidence: Evidence
 ) -> Iterator[Item]:
     for one in said:
-        if one.role in ("branchSummary", "compactionSummary") and isinstance(
-            summary := one.message.get("summary"), str
-        ):
+        if one.role == "branchSummary" and isinstance(summary := one.message.get("summary"), str):
             body = parse(summary).folded()
             for text in [*body.goal, *body.done, *body.in_progress, *body.blocked, *body.decisions, *body.critical][
                 :12

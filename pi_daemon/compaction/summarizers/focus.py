@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pi_daemon.compaction.labels import Labels
 from pi_daemon.compaction.summarizers.picking import Item
-from pi_daemon.compaction.summarizers.turns import Turn
+from pi_daemon.compaction.summarizers.turns import Turn, announces
 from pi_daemon.compaction.words import TOPIC_LETTERS, clip, one_line, sentences, topics, without_fences
 
 QUOTED = 6
@@ -61,7 +61,7 @@ class Focus:
         ]
         found: dict[str, tuple[int, int]] = {}
         for place, line in enumerate(said[-SENTENCES:]):
-            shared = len(self._words & topics(line))
+            shared = 0 if announces(line) or line.endswith((":", "：")) else len(self._words & topics(line))
             if shared:
                 found[clip(line, 300)] = (shared, place)
         best = sorted(found, key=lambda line: found[line], reverse=True)[:QUOTED]

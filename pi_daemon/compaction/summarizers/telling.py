@@ -9,8 +9,10 @@ from msgspec import Struct
 
 from pi_daemon.compaction.acts import Act, short_command
 from pi_daemon.compaction.commits import commits
+from pi_daemon.compaction.evidence import Evidence
 from pi_daemon.compaction.labels import Labels
 from pi_daemon.compaction.questions import Question
+from pi_daemon.compaction.removals import file_names
 from pi_daemon.compaction.speech import finished, request_words, to_do
 from pi_daemon.compaction.summarizers.focus import Focus
 from pi_daemon.compaction.summarizers.picking import Item
@@ -22,6 +24,9 @@ RECENT = 12
 """Turns whose outcome is told at length."""
 
 OLDER_CHARACTERS = 130
+STEPS_FROM = 4
+"""Answers before the last one whose open steps still count."""
+
 TRACE_CHARACTERS = 64
 """Of a request that there is no room to tell more of."""
 
@@ -48,7 +53,7 @@ class Course(Struct, frozen=True):
         return last if last.acts or last.texts or last.request else None
 
 
-def told(course: Course, labels: Labels, focus: Focus) -> Iterator[Item]:
+def told(course: Course, labels: Labels, focus: Focus, evidence: Evidence) -> Iterator[Item]:
     """An item for each turn that asked for something or did something, then the commits."""
     names = _short_names(course.turns)
     made = course.turns
@@ -71,8 +76,11 @@ def told(course: Course, labels: Labels, focus: Focus) -> Iterator[Item]:
             continue
         came = gist(turn.answer, length)
         text = f"{asked} → {came}" if came else asked
-        if turn.acts or (finished(came) and not any(to_do(came))):
+        if turn.acts or (finished(came) and not turn.question and not any(to_do(turn.answer))):
             text = f"{text} ({labels.changed}{changed})" if changed else text
+            later = evidence.sets_otherwise(request_words(turn.request), turn.place) if turn.request else None
+            if later is not None:
+                text = f"{text} ({labels.superseded}“{clip(later, 100)}”)"
             worth = 40 + 20 * age + (3 if changed else 0)
             yield Item("done", text, worth, short, trace=not turn.nods)
         elif len(turn.answer) > SMALL_TALK:
@@ -80,6 +88,16 @@ def told(course: Course, labels: Labels, focus: Focus) -> Iterator[Item]:
     for commit in commits(course.acts):
         where = f" `{commit.id}` ({commit.branch})" if commit.id else ""
         yield Item("done", f"git commit{where}: {clip(commit.subject, 160)}", 72)
+
+
+def left(made: Sequence[Turn], evidence: Evidence) -> Iterator[str]:
+    """What the answers before the last one said was still to be done about a file that nothing has touched since."""
+    for number, turn in enumerate(made[:-1][-STEPS_FROM:], max(0, len(made) - 1 - STEPS_FROM)):
+        since = " ".join(act.subject for later in made[number + 1 :] for act in later.acts)
+        for line in to_do(turn.answer):
+            names = [re.split(r"[/\\]", name)[-1] for name in file_names(line)]
+            if names and not any(name in since for name in names) and not evidence.shows(line):
+                yield line
 
 
 def _changed(turn: Turn, names: dict[str, str], most: int) -> str:
@@ -107,7 +125,13 @@ def in_progress(course: Course, questions: Sequence[Question], labels: Labels) -
     last = course.open
     if last is not None:
         asked = _asked(last, course.opening, labels, 160)
-        said = gist(last.answer, STEP_CHARACTERS) if last.answer else labels.no_answer
+        said = (
+            gist(last.answer, STEP_CHARACTERS)
+            if last.answer
+            else labels.goes_on
+            if course.going_on
+            else labels.no_answer
+        )
         calls = [f"`{_called(act)}`" for act in last.acts if act.result is not None and act.name][-4:]
         text = f"{labels.got_to}{asked} → {said}"
         yield Item("in_progress", f"{text} ({', '.join(calls)})" if calls else text, 94, short=text)

@@ -85,13 +85,17 @@ def turns(said: Sequence[Said], acts: Sequence[Act]) -> list[Turn]:
     return made
 
 
+def announces(sentence: str) -> bool:
+    return _ANNOUNCES.match(sentence) is not None
+
+
 _HEADING = re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t].*|\*\*[^*\n]{1,60}\*\*:?|[^\n]{1,40}[:：])[ \t]*$", re.MULTILINE)
 
 
 def gist(text: str, limit: int) -> str:
     """The sentences of an answer that say what came of it, from the first one that does."""
     said = _said(_HEADING.sub("\n", without_fences(text))) or _said(without_fences(text))
-    said = [line for line in said if not _ANNOUNCES.match(line)] or said
+    said = [line for line in said if not announces(line)] or said
     start = next((at for at, line in enumerate(said[:6]) if finished(line)), 0)
     made = ""
     for line in said[start:]:
