@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from pi_daemon.compaction.acts import Act, short_command, text_of
 from pi_daemon.compaction.commits import commits
@@ -55,9 +56,7 @@ class Evidence:
                 key=lambda pair: pair[0],
             )
         )
-        self._shown = [_short(words) for words in _statements(said, acts)]
-        self._shown += [_short(content_words(one.subject)) for one in made]
-        del self._shown[:-STATEMENTS]
+        self._said, self._acts, self._commits = said, acts, made
         self._last = {act.kin: act for act in acts if act.result is not None and not act.aborted}
         self._changed = {
             (act.path or "").split("/")[-1]
@@ -65,6 +64,13 @@ class Evidence:
             if act.changes_file and act.result is not None and not act.failed
         }
         self._answered = {f"{act.name}: {act.subject}" for act in acts if act.result is not None}
+
+    @cached_property
+    def _shown(self) -> list[set[str]]:
+        """Words of each statement of success. Asked for only where an earlier summary is to be updated."""
+        found = [_short(words) for words in _statements(self._said, self._acts)]
+        found += [_short(content_words(one.subject)) for one in self._commits]
+        return found[-STATEMENTS:]
 
     def shows(self, item: str) -> bool:
         """Whether what the item wants (or its title, where it has lines below) was said, ticked or committed as

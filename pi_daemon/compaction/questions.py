@@ -84,11 +84,12 @@ class Question(Struct, frozen=True):
     entry_id: str = ""
 
 
-def draw(material: Material, results_left_out: bool = False) -> list[Question]:
-    """In the order of `WEIGHTS`. `results_left_out`: calls without a result say nothing, as none of them has one."""
+def draw(material: Material, results_left_out: bool = False, evidence: Evidence | None = None) -> list[Question]:
+    """In the order of `WEIGHTS`. `results_left_out`: calls without a result say nothing, as none of them has one.
+    `evidence`: that of the material, where it is at hand."""
     said = material.all
     done = acts(said)
-    evidence = Evidence(said, done)
+    evidence = evidence or Evidence(said, done)
     rules, steps = list(_constraints(material)), list(_unfinished(material.previous))
     found: list[Question] = []
     found += _request(said)

@@ -57,16 +57,19 @@ def extract(
     name more likely to stay.
     """
     branch = kind == "branch"
-    questions = draw(material, results_left_out=branch)
+    evidence = Evidence(material.all, acts(material.all))
+    questions = draw(material, results_left_out=branch, evidence=evidence)
     if not material.prefix or not (material.history or material.previous):
         whole = msgspec.structs.replace(material, history=material.all, prefix=())
-        return _one(whole, questions, budget_tokens, instructions, going_on=bool(material.prefix), branch=branch)
+        # Of a branch nothing tells how its calls went: they count as if they had gone well.
+        known = None if branch else evidence
+        going_on = bool(material.prefix)
+        return _one(whole, questions, budget_tokens, instructions, going_on, branch=branch, evidence=known)
     split = _split(material, int(budget_tokens * SPLIT_SHARE))
     asked = next((text_of(one.message) for one in material.prefix if one.role == "user"), None)
     later = {one.entry_id for one in material.prefix} - {one.entry_id for one in material.history}
     whole = msgspec.structs.replace(material, prefix=())
     earlier = [question for question in questions if question.entry_id not in later]
-    evidence = Evidence(material.all, acts(material.all))
     return _one(whole, earlier, budget_tokens, instructions, split=split, asked_next=asked, evidence=evidence)
 
 
