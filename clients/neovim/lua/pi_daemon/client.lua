@@ -3,7 +3,6 @@
 
 local config = require("pi_daemon.config")
 local framing = require("pi_daemon.framing")
-local paths = require("pi_daemon.paths")
 local transport = require("pi_daemon.transport")
 
 local uv = vim.uv
@@ -41,12 +40,6 @@ function Client:_tell(method, params)
   for _, listener in ipairs(self.listeners) do
     listener(method, params or {})
   end
-end
-
---- Whether the daemon names that among its features.
-function Client:has(feature)
-  local features = self.daemon and self.daemon.features or {}
-  return features[feature] ~= nil
 end
 
 --- Send a request, or keep it until there is a connection. `options.progress` is told how far it is. Returns a function
@@ -134,24 +127,15 @@ function Client:_connect()
     end,
     closed = closed,
   }
-  local options = config.current
   local problem
-  if options.socket then
-    local path = type(options.socket) == "string" and vim.fs.normalize(options.socket) or paths.socket()
-    self.where = path
-    self.link = transport.socket(path, on)
-  else
-    self.where = options.cmd[1]
-    self.link, problem = transport.spawn(options.cmd, on)
-    if not self.link then
-      local message = ("`%s` can't be run (%s)"):format(options.cmd[1], problem)
-      -- Not at once: whoever asked hears of it after the request was made, as of everything else.
-      return vim.schedule(function()
-        if round == self.round then
-          self:_closed(message, "noProgram")
-        end
-      end)
-    end
+  self.link, self.where, problem = transport.open(config.current, on)
+  if not self.link then
+    -- Not at once: whoever asked hears of it after the request was made, as of everything else.
+    return vim.schedule(function()
+      if round == self.round then
+        self:_closed(problem, "noProgram")
+      end
+    end)
   end
   vim.defer_fn(function()
     if round == self.round and self.state == "connecting" then

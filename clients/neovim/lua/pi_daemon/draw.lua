@@ -19,8 +19,8 @@ local GROUPS = {
   PiDaemonTool = "Function",
   PiDaemonSummary = "PreProc",
   PiDaemonSetting = "Comment",
-  PiDaemonLabel = "Todo",
-  PiDaemonFold = "Folded",
+  PiDaemonLabel = "Type",
+  PiDaemonFold = "Comment",
   PiDaemonNote = "Comment",
   PiDaemonDue = "WarningMsg",
 }
@@ -104,9 +104,9 @@ function M.notes(session, leaf)
     notes[#notes + 1] = "There are no entries yet."
   elseif session.shown_filter and #session.nodes == 0 then
     notes[#notes + 1] = "This filter shows none of the entries: `t` chooses another."
-  elseif not session.leaf_id then
+  elseif not session.tree_leaf then
     notes[#notes + 1] = "The leaf is before the first entry: the next append makes another root."
-  elseif leaf and leaf ~= session.leaf_id then
+  elseif leaf and leaf ~= session.tree_leaf then
     notes[#notes + 1] = "The leaf itself is hidden by this filter; its nearest ancestor stands for it."
   end
   return notes

@@ -8,9 +8,7 @@ local APPLIED = {
   ["session/appended"] = function(session, params)
     session.entry_count = (session.entry_count or 0) + #params.entries
   end,
-  ["session/leafChanged"] = function(session, params)
-    session.leaf_id = params.leafId
-  end,
+  ["session/leafChanged"] = function() end,
   ["session/labelChanged"] = function() end,
   ["session/renamed"] = function(session, params)
     session.name = params.name

@@ -14,6 +14,19 @@ Panel.__index = Panel
 
 local M = { by_buffer = {} }
 
+api.nvim_set_decoration_provider(SPACE, {
+  on_win = function(_, _, buffer)
+    return M.by_buffer[buffer] ~= nil
+  end,
+  on_line = function(_, _, buffer, line)
+    for _, span in ipairs(M.by_buffer[buffer].spans[line + 1] or {}) do
+      local mark = { end_col = span[3], hl_group = span[1], ephemeral = true }
+      -- A line that has just become shorter is drawn anew in a moment.
+      pcall(api.nvim_buf_set_extmark, buffer, SPACE, line, span[2], mark)
+    end
+  end,
+})
+
 --- The panel of a buffer, by default of the current one.
 function M.of(buffer)
   return M.by_buffer[buffer or api.nvim_get_current_buf()]
@@ -35,7 +48,7 @@ local function new(session)
     rows = {},
     opened = {}, -- ids of entries whose stretch is shown whole
     fold = config.current.fold,
-    lines = nil,
+    spans = {},
   }, Panel)
   M.by_buffer[buffer] = panel
   api.nvim_buf_set_name(buffer, "pi-daemon://" .. session.id)
@@ -112,21 +125,22 @@ end
 
 --- Put the cursor on an entry once the tree is there, also where the filter or a fold hides it.
 function Panel:look_for(id)
-  self.wanted = id
-  self.to_leaf = nil
+  self.wanted, self.to_leaf = id, nil
   self.opened[id] = true
-  self:show()
+  self.session.whole = true
+  self.session:refresh()
 end
 
---- The cursor goes to what was looked for; once, when there is a tree.
+--- Put the cursor on what is looked for, once all of it was read.
 function Panel:_arrive(leaf_line)
-  if #self.session.nodes == 0 or not (self.to_leaf or self.wanted) then
+  local session = self.session
+  if #session.nodes == 0 or session.reading or session.shown_filter ~= session.filter then
     return
   end
   local line = self.wanted and self:line_of(self.wanted)
-  if self.wanted and not line and self.session.filter ~= "all" then
-    self.session.filter = "all"
-    return self.session:refresh()
+  if self.wanted and not line and session.filter ~= "all" then
+    session.filter = "all"
+    return session:refresh()
   end
   self.to_leaf, self.wanted = nil, nil
   for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
@@ -135,14 +149,15 @@ function Panel:_arrive(leaf_line)
 end
 
 function Panel:leaf()
-  return tree.shown_leaf(self.session.nodes, self.session.leaf_id)
+  return tree.shown_leaf(self.session.nodes, self.session.tree_leaf)
 end
 
 function Panel:show()
   local session = self.session
-  local held = windows.hold(self.buffer, self.rows)
+  local held = windows.hold(self.buffer, self.rows, self.drawn_leaf)
   local leaf = self:leaf()
-  local rows = tree.rows(session.nodes, session.leaf_id, {
+  self.drawn_leaf = leaf
+  local rows = tree.rows(session.nodes, session.tree_leaf, {
     fold = self.fold,
     opened = self.opened,
     pinned = held.pinned,
@@ -163,12 +178,14 @@ function Panel:show()
   end
   self.rows = rows
   self:_write(lines, spans, leaf_line)
-  held.restore(rows)
-  self:_arrive(leaf_line)
+  held.restore(rows, leaf)
+  if self.to_leaf or self.wanted then
+    self:_arrive(leaf_line)
+  end
   self:bar()
 end
 
---- Set the lines that are different, and all colours.
+--- Set the lines that are different. Colours are put on when a line is drawn: there may be very many.
 function Panel:_write(lines, spans, leaf_line)
   local old = api.nvim_buf_get_lines(self.buffer, 0, -1, false)
   local first = 1
@@ -185,12 +202,8 @@ function Panel:_write(lines, spans, leaf_line)
     vim.bo[self.buffer].modifiable = false
     vim.bo[self.buffer].modified = false
   end
+  self.spans = spans
   api.nvim_buf_clear_namespace(self.buffer, SPACE, 0, -1)
-  for line, parts in ipairs(spans) do
-    for _, span in ipairs(parts) do
-      api.nvim_buf_set_extmark(self.buffer, SPACE, line - 1, span[2], { end_col = span[3], hl_group = span[1] })
-    end
-  end
   if leaf_line then
     api.nvim_buf_set_extmark(self.buffer, SPACE, leaf_line - 1, 0, { line_hl_group = "PiDaemonLeafLine" })
   end

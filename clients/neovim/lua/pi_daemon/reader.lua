@@ -39,7 +39,7 @@ local function branch_label(nodes)
 end
 
 --- Filters that may hide an entry which bears a label.
-local HIDES_LABELS = { noTools = true, userOnly = true }
+local HIDES_LABELS = { default = true, noTools = true, userOnly = true }
 
 --- `callback(problem, found)`; found has the members of a session that are new.
 function M.read(session, callback)
@@ -60,7 +60,7 @@ function M.read(session, callback)
     if problem then
       return done(problem)
     end
-    found.nodes, found.leaf_id, found.folded_by_daemon = result.nodes, result.leafId, fold
+    found.nodes, found.tree_leaf, found.folded_by_daemon = result.nodes, result.leafId, fold
     found.shown_filter = session.filter
     found.label = branch_label(result.nodes) or false
     if not HIDES_LABELS[session.filter] then

@@ -56,7 +56,7 @@ end
 
 function Session:_set(state)
   self.name, self.path, self.cwd = state.name, state.path, state.cwd
-  self.leaf_id, self.instance, self.revision = state.leafId, state.instanceId, state.revision
+  self.instance, self.revision = state.instanceId, state.revision
   self.entry_count, self.tokens = state.entryCount, state.contextTokens
   self.options, self.model, self.damage = state.options or {}, state.model, state.damage or {}
   self.read_only = state.readOnly
@@ -155,7 +155,7 @@ function Session:resume()
     for _, event in ipairs(found.events or {}) do
       events.apply(self, event.method, event.params)
     end
-    self.instance, self.revision, self.leaf_id = found.instanceId, found.revision, found.leafId
+    self.instance, self.revision = found.instanceId, found.revision
     self:refresh()
     self:tell("changed")
   end)

@@ -1,6 +1,8 @@
 --- Ways to a daemon: a program's standard streams, or a Unix socket. What `on` is told comes in luv's own context, in
 --- which most of Vim's functions can't be called: `on.data(bytes)`, and `on.closed(reason)` once.
 
+local paths = require("pi_daemon.paths")
+
 local uv = vim.uv
 
 local M = {}
@@ -132,6 +134,17 @@ function M.socket(path, on)
       finish("closed")
     end,
   }
+end
+
+--- The way that the options say. Returns a transport and what is at its other end, or nil, that, and why not.
+function M.open(options, on)
+  if options.socket then
+    local path = type(options.socket) == "string" and vim.fs.normalize(options.socket) or paths.socket()
+    return M.socket(path, on), path
+  end
+  local program = options.cmd[1]
+  local link, problem = M.spawn(options.cmd, on)
+  return link, program, problem and ("`%s` can't be run (%s)"):format(program, problem)
 end
 
 return M

@@ -56,18 +56,20 @@ local function found(places, old_rows, line)
 end
 
 --- Remember what is under the cursor and at the top of each window of a buffer. `pinned` is the set of entries under
---- cursors; `restore(rows)` puts the windows back once the lines are other ones.
-function M.hold(buffer, rows)
+--- cursors; `restore(rows, leaf)` puts the windows back once the lines are other ones. A window that the user isn't in,
+--- and whose cursor is on the leaf, goes with the leaf.
+function M.hold(buffer, rows, old_leaf)
   local kept, pinned = {}, {}
   for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
     local view = api.nvim_win_call(window, vim.fn.winsaveview)
-    kept[#kept + 1] = { window = window, view = view }
     local row = rows[view.lnum]
-    if row then
+    local follows = row and row.id == old_leaf and window ~= api.nvim_get_current_win()
+    kept[#kept + 1] = { window = window, view = view, follows = follows }
+    if row and not follows then
       pinned[row.id] = true
     end
   end
-  local function restore(now)
+  local function restore(now, leaf)
     local places = {}
     for line, row in ipairs(now) do
       for _, id in ipairs(row.ids or {}) do
@@ -78,7 +80,9 @@ function M.hold(buffer, rows)
     for _, one in ipairs(kept) do
       local view = one.view
       local line = found(places, rows, view.lnum)
-      if line then
+      if one.follows and places[leaf] then
+        api.nvim_win_set_cursor(one.window, { places[leaf], 0 })
+      elseif line then
         -- The cursor keeps its height in the window: what moved did so above or below it.
         local last_top = math.max(1, #now - vim.fn.winheight(one.window) + 1)
         view.topline = math.max(1, math.min(view.topline + line - view.lnum, last_top))
