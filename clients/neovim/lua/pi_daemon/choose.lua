@@ -7,25 +7,56 @@ local text = require("pi_daemon.text")
 
 local M = {}
 
-local TITLE = 60
+--- Columns that Neovim's own list needs for numbers.
+local NUMBERS = 6
 
 local function title(info)
   local words = info.name and info.name ~= "" and info.name or info.firstMessage
-  return text.shortened(text.line(words ~= "" and words or "(empty)"), TITLE)
+  return text.line(words ~= "" and words or "(empty)")
 end
 
-local function padded(words, width)
-  return words .. (" "):rep(width - vim.fn.strdisplaywidth(words))
-end
-
+--- One line of the screen: when, what, and where if that is elsewhere.
 local function described(info)
   local when = info.modified:sub(1, 16):gsub("T", " ")
-  local where = text.line(vim.fn.fnamemodify(info.cwd, ":~"))
-  return ("%s  %s  %s"):format(when, padded(title(info), TITLE), where)
+  local where = ""
+  if info.cwd ~= vim.fn.getcwd() then
+    where = "  " .. text.shortened(text.line(vim.fn.pathshorten(vim.fn.fnamemodify(info.cwd, ":~"), 3)), 30)
+  end
+  local room = math.max(10, math.min(vim.o.columns, 120) - NUMBERS - #when - 2 - vim.fn.strdisplaywidth(where))
+  local words = text.shortened(title(info), room)
+  return when .. "  " .. words .. (" "):rep(room - vim.fn.strdisplaywidth(words)) .. where
 end
 
-local function select(infos, prompt)
-  vim.ui.select(infos, { prompt = prompt, format_item = described, kind = "pi-daemon-session" }, function(info)
+--- Whether choices are put by Neovim itself, which prints them all. Plugins that replace it let one scroll and search.
+local function plain()
+  return debug.getinfo(vim.ui.select, "S").source:match("vim/ui%.lua$") ~= nil
+end
+
+--- vim.ui.select, by Neovim itself a screen at a time.
+local function select(items, options, choose, from)
+  from = from or 1
+  local room = vim.o.lines - NUMBERS
+  if not plain() or #items - from < room then
+    return vim.ui.select(from == 1 and items or vim.list_slice(items, from), options, choose)
+  end
+  local page = vim.list_slice(items, from, from + room - 1)
+  local more = { more = #items - from - room + 1 }
+  page[#page + 1] = more
+  local shown = vim.tbl_extend("force", options, {
+    format_item = function(item)
+      return item == more and ("… %d more"):format(item.more) or options.format_item(item)
+    end,
+  })
+  vim.ui.select(page, shown, function(item)
+    if item == more then
+      return select(items, options, choose, from + room)
+    end
+    choose(item)
+  end)
+end
+
+local function choose_of(infos, prompt)
+  select(infos, { prompt = prompt, format_item = described, kind = "pi-daemon-session" }, function(info)
     if info then
       open.session({ sessionId = info.sessionId })
     end
@@ -53,7 +84,7 @@ function M.sessions()
     for _, info in ipairs(infos) do
       table.insert(info.cwd == cwd and near or far, info)
     end
-    select(vim.list_extend(near, far), "Session")
+    choose_of(vim.list_extend(near, far), "Session")
   end)
 end
 
@@ -70,13 +101,14 @@ local function search_titles(query)
         "no session's name, first message or directory has “%s”. (This daemon can't search in messages.)"
       return notify.info(message:format(query))
     end
-    select(hits, ("Sessions named like “%s”"):format(query))
+    choose_of(hits, ("Sessions named like “%s”"):format(query))
   end)
 end
 
 local function described_hit(hit)
   local when = (hit.timestamp or ""):sub(1, 16):gsub("T", " ")
-  return ("%s  %s"):format(when, text.shortened(text.line(hit.snippet or ""), 100))
+  local room = math.max(10, math.min(vim.o.columns, 120) - NUMBERS - #when - 2)
+  return when .. "  " .. text.shortened(text.line(hit.snippet or ""), room)
 end
 
 local function search(query)
@@ -91,7 +123,7 @@ local function search(query)
       return notify.info(("nothing was found for “%s”.%s"):format(query, more))
     end
     local prompt = ("Found for “%s”"):format(query)
-    vim.ui.select(found.hits, { prompt = prompt, format_item = described_hit, kind = "pi-daemon-hit" }, function(hit)
+    select(found.hits, { prompt = prompt, format_item = described_hit, kind = "pi-daemon-hit" }, function(hit)
       if hit then
         open.session({ sessionId = hit.sessionId }, hit.entryId)
       end

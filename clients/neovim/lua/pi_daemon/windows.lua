@@ -6,6 +6,9 @@ local api = vim.api
 
 local M = {}
 
+--- Columns that a share of the screen has at least, if that is not more than half of it.
+local LEAST = 48
+
 local OPTIONS = {
   wrap = false,
   number = false,
@@ -31,7 +34,10 @@ function M.enter(buffer)
     api.nvim_win_set_buf(0, buffer) -- another session takes the panel's place
   else
     local wanted = config.current.width
-    local width = wanted < 1 and math.floor(vim.o.columns * wanted) or wanted
+    local width = wanted
+    if wanted < 1 then
+      width = math.max(math.floor(vim.o.columns * wanted), math.min(LEAST, math.floor(vim.o.columns / 2)))
+    end
     api.nvim_open_win(
       buffer,
       true,
