@@ -203,6 +203,17 @@ def test_a_session_that_is_rewritten_and_deleted_under_it(nvim: Neovim, talk: Ta
     nvim.until_line("This session's file is gone.")
 
 
+def test_a_buffer_that_is_deleted_ends_it_and_another_begins(nvim: Neovim, talk: Talk, other: Client) -> None:
+    shown(nvim, talk)
+    nvim.command("bdelete")
+    nvim.until("next(require('pi_daemon.session').followed) == nil")
+    assert nvim.lua("return require('pi_daemon').statusline()") == ""
+    talk.user("Unseen.")
+    nvim.command(f"PiDaemonTree {talk.id}")
+    nvim.until_line("<leaf> Unseen.")
+    assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == f"pi-daemon://{talk.id}"
+
+
 def test_the_panel_closes_and_follows_on(nvim: Neovim, talk: Talk) -> None:
     shown(nvim, talk)
     nvim.keys("q")

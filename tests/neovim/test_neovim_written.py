@@ -91,3 +91,28 @@ def test_modules_load_alone(nvim: Neovim) -> None:
                 "for name in pairs(package.loaded) do if name:match('^pi_') then package.loaded[name] = nil end end"
             )
             nvim.lua("require(...)", name)
+
+
+def test_messages_are_read_however_they_come(nvim: Neovim) -> None:
+    code = """
+        local framing = require('pi_daemon.framing')
+        local bodies, taken = ..., {}
+        local read = framing.reader(function(body) taken[#taken + 1] = vim.json.encode(framing.decode(body)) end)
+        local all = ''
+        for _, body in ipairs(bodies) do
+            all = all .. 'content-length: ' .. #body .. '\\r\\nX-Other: 1\\r\\n\\r\\n' .. body
+        end
+        read(all)
+        for place = 1, #all do read(all:sub(place, place)) end
+        return taken
+    """
+    halves = {r'"\ud83d"': '"\ufffd"', r'"\ud83d\ude00\udc00x"': '"😀\ufffdx"', r'"\\ud83d \ud83d\n"': r'"\\ud83d �\n"'}
+    plain = {'{"a":null,"b":[1]}': '{"b":[1]}', '"é"': '"é"'}
+    given = {**halves, **plain}
+    assert nvim.lua(code, list(given)) == list(given.values()) * 2
+
+
+def test_what_tells_no_length_is_refused(nvim: Neovim) -> None:
+    code = "return { pcall(require('pi_daemon.framing').reader(function() end), ...) }"
+    assert nvim.lua(code, "HTTP/1.1 400 Bad Request\r\n\r\n")[0] is False
+    assert nvim.lua(code, "x" * 5000)[0] is False

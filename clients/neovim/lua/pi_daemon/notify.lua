@@ -8,7 +8,7 @@ local TITLE = "pi-daemon"
 
 local function tell(message, level)
   vim.schedule(function()
-    vim.notify(TITLE .. ": " .. message, level, { title = TITLE })
+    vim.notify(TITLE .. ": " .. text.line(message), level, { title = TITLE })
   end)
 end
 

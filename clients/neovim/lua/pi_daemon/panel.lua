@@ -51,18 +51,22 @@ local function new(session)
     spans = {},
   }, Panel)
   M.by_buffer[buffer] = panel
-  api.nvim_buf_set_name(buffer, "pi-daemon://" .. session.id)
+  pcall(api.nvim_buf_set_name, buffer, "pi-daemon://" .. session.id) -- a buffer may have the name already
   vim.bo[buffer].bufhidden = "hide"
   vim.bo[buffer].swapfile = false
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].undolevels = -1
   vim.bo[buffer].filetype = "pidaemon"
   require("pi_daemon.keys").set(panel)
-  api.nvim_create_autocmd("BufWipeout", {
+  api.nvim_create_autocmd("BufUnload", {
     buffer = buffer,
     callback = function()
       M.by_buffer[buffer] = nil
       session:remove()
+      -- One that is only unloaded would keep its name.
+      vim.schedule(function()
+        pcall(api.nvim_buf_delete, buffer, { force = true })
+      end)
     end,
   })
   api.nvim_create_autocmd("BufWinEnter", {
