@@ -117,8 +117,9 @@ class Neovim:
         return self.request("nvim_exec_lua", code, list(arguments))
 
     def keys(self, keys: str) -> None:
-        """As if they were typed."""
-        self.request("nvim_input", keys)
+        """As if they were typed. What they are mapped to has run when this returns: input that only waits would not be
+        looked at during the next request."""
+        self.request("nvim_feedkeys", self.request("nvim_replace_termcodes", keys, True, True, True), "mtx", False)
 
     def command(self, command: str) -> None:
         self.request("nvim_command", command)
