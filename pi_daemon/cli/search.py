@@ -38,7 +38,7 @@ class Asked(Struct, frozen=True):
 
 async def search(where: Where, output: Output, asked: Asked, *, limit: int, wait: float) -> None:
     """`wait`: seconds for the index to be complete."""
-    async with reach(where) as client, output.working("Searching") as progress:
+    async with reach(where, output) as client, output.working("Searching") as progress:
         until = time.monotonic() + wait
         while True:
             first = await _page(client, asked, None, limit)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-WORDS = "## Goal\n- [ ] Build it\n"
+WORDS = "## Goal\n- [ ] Build src/main.py"
 
 
 class Provider(ThreadingHTTPServer):

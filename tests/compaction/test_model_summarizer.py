@@ -66,7 +66,7 @@ def test_a_split_turn_is_asked_about_by_itself_and_after(served: Provider, kind:
     assert len(served.asked) == 2
     assert "src/main.py" in str(served.asked[0]) and "Then test it" not in str(served.asked[0])
     assert "Then test it" in str(served.asked[1])
-    assert made.text.count("Build it") == 2
+    assert made.text.count("Build src/main.py") == 2
     assert made.usage is not None and made.usage["totalTokens"] == 240
 
 

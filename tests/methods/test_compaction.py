@@ -166,6 +166,35 @@ def test_a_client_makes_the_summary(scene: Scene) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("text", ["I'm sorry, I can't help with that.", "<think>hm</think>", "## Goal\n(none)\n", "ok"])
+def test_what_is_no_summary_is_not_taken_for_one(scene: Scene, text: str) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client, model = await scene.client(), await scene.client("model", summarizer=True)
+            session_id, _ = await talked(client)
+            before = scene.files()[0].read_bytes()
+            asked = client.ask("session/compact", {"sessionId": session_id})
+            model.answer(await model.asked("summarizer/summarize"), result={"summary": text})
+            assert (await asked)["error"]["data"]["reason"] == "summarizerFailed"
+            assert scene.files()[0].read_bytes() == before
+
+    asyncio.run(main())
+
+
+def test_the_thinking_before_a_summary_is_left_out(scene: Scene) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client, model = await scene.client(), await scene.client("model", summarizer=True)
+            session_id, _ = await talked(client)
+            asked = client.ask("session/compact", {"sessionId": session_id})
+            answer = f"<think>What do they want?</think>\n```markdown\n{SUMMARY}```"
+            model.answer(await model.asked("summarizer/summarize"), result={"summary": answer})
+            summary = (await asked)["result"]["summary"]
+            assert summary.startswith(SUMMARY.strip()) and "What do they want" not in summary
+
+    asyncio.run(main())
+
+
 def test_the_one_who_asks_is_asked_first(scene: Scene) -> None:
     async def main() -> None:
         async with scene.running():
@@ -581,7 +610,7 @@ def test_no_loop_where_a_summary_makes_it_no_smaller(scene: Scene) -> None:
                 assert reply["shouldCompact"] is True
             assert len(statuses(client)) == count
             await client.call("session/append", sessionId=session_id, entries=[user(huge), assistant(tokens=9000)])
-            model.answer(await model.asked("summarizer/summarize"), result={"summary": "small"})
+            model.answer(await model.asked("summarizer/summarize"), result={"summary": SUMMARY})
             await client.heard("session/compaction", status="completed", revision=(await _revision(client, session_id)))
 
     asyncio.run(main())
@@ -667,12 +696,12 @@ def test_a_branch_that_is_left_is_summarized(scene: Scene) -> None:
             assert request["params"]["kind"] == "branch"
             assert "Request 2" in request["params"]["conversation"]
             assert "Request 0" not in request["params"]["conversation"]
-            model.answer(request, result={"summary": "Tried it.", "model": "big"})
+            model.answer(request, result={"summary": "Tried src/other.py.", "model": "big"})
             moved = (await asked)["result"]
             assert moved["editorText"].startswith("Request 1")
             entry = next(line for line in lines(scene) if line["type"] == "branch_summary")
             assert (entry["id"], entry["parentId"], entry["fromId"]) == (moved["summaryEntryId"], ids[1], ids[-1])
-            assert entry["summary"].startswith("Tried it.")
+            assert entry["summary"].startswith("Tried src/other.py.")
             label = lines(scene)[-1]
             assert (label["type"], label["targetId"], label["label"]) == ("label", entry["id"], "back")
 
@@ -703,7 +732,7 @@ def test_a_leaf_that_moves_meanwhile_writes_no_branch_summary(scene: Scene) -> N
             request = await model.asked("summarizer/summarize")
             await client.call("session/append", sessionId=session_id, entries=[user("meanwhile")])
             before = scene.files()[0].read_bytes()
-            model.answer(request, result={"summary": "Tried it."})
+            model.answer(request, result={"summary": "Tried src/other.py."})
             assert (await asked)["error"]["data"]["reason"] == "leafMoved"
             assert scene.files()[0].read_bytes() == before
 

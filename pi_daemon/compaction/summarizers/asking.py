@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
+from pi_daemon.compaction.answers import cleaned, unusable
 from pi_daemon.compaction.form import join_split, parse, render
 from pi_daemon.compaction.prompts import Request, request
 from pi_daemon.compaction.summarizing import Made, Work
@@ -37,13 +38,15 @@ def requests(work: Work) -> list[Request]:
 
 async def asked(work: Work, wanted: Iterable[Request], ask: Ask) -> Made:
     """`wanted` are the requests for `work`: making them writes all of the conversation anew, for which a caller has a
-    thread. Raises SummarizerFailed where an answer is empty, and what `ask` raises."""
+    thread. Raises SummarizerFailed where an answer is no summary, and what `ask` raises."""
     answers = {}
     for one in wanted:
         made = await ask(one)
-        if not made.text.strip():
-            raise SummarizerFailed("The summarizer's answer is empty: nothing was written; try again.")
-        answers[one.kind] = made
+        text = cleaned(made.text)
+        flaw = unusable(text)
+        if flaw is not None:
+            raise SummarizerFailed(f"The summary {flaw}. Nothing was written; try again, or name another summarizer.")
+        answers[one.kind] = Made(text, made.usage, made.model)
     text = next((made.text for kind, made in answers.items() if kind != "split"), "")
     if not text and work.material.previous is not None:
         text = render(parse(work.material.previous).folded())
