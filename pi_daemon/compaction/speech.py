@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pi_daemon.compaction.failures import error_line
 from pi_daemon.compaction.words import clip, has_cjk, key, one_line, sentences, without_fences
 
 SENTENCE_CHARACTERS = 300
@@ -125,6 +126,9 @@ _AMENDS = re.compile(
     r"改回|还是|還是|就用|保持|照旧|恢复|\b(?:revert|undo|(?:back|return)\s+to|go\s+back|set\s+(?:it|that)\s+(?:back\s+)?to|keep\s+(?:it|that|the))\b",
     re.IGNORECASE,
 )
+PASTED_ALONE = 40
+"""Characters that a user wrote around what they pasted, below which the error in it is what they mean."""
+
 _PICTURE = re.compile(r"(['\"])[^'\"\n]{1,300}\.(?:png|jpe?g|gif|webp|heic)\1\s*", re.IGNORECASE)
 _PASTE_BEGINS = re.compile(r"\s*(?:➜|\$ |\{\"|[╭│┃]|\w+Error:|Error:|Traceback|diff --git|@@|\d{4}-\d\d-\d\d[T ]\d\d:)")
 _PASTED = re.compile(
@@ -152,7 +156,10 @@ def request_words(text: str) -> str:
     own = one_line(own_words(text))
     own = own if len(key(own)) > 8 else one_line(text)
     without = _PICTURE.sub("", own).strip()
-    return without if len(key(without)) > 5 else own
+    asked = without if len(key(without)) > 5 else own
+    if len(asked) < PASTED_ALONE and "\n" in text and (line := error_line(text)) is not None and line not in asked:
+        return f"{asked} [{line}]"
+    return asked
 
 
 def constraints(text: str) -> Iterator[str]:

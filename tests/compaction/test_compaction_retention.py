@@ -9,7 +9,7 @@ from pi_daemon.compaction.matching import Text
 from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.questions import MOST, TEXT_CHARACTERS, Question, draw
 from pi_daemon.compaction.retention import AMEND_TOKENS, NOTED, amend, check
-from pi_daemon.compaction.speech import constraints
+from pi_daemon.compaction.speech import constraints, request_words
 from pi_daemon.compaction.words import tokens_of
 from tests.compaction.recorded import material
 from tests.compaction.talk import Talk
@@ -143,6 +143,22 @@ def test_an_error_needs_its_names_spelled_right() -> None:
 )
 def test_what_binds(text: str, found: list[str] | None) -> None:
     assert list(constraints(text)) == ([text] if found is None else found)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("'/tmp/a b/Screenshot 1.png'\n\nwhy do they differ?", "why do they differ?"),
+        (
+            "~/w (main)\n➜ w npx x\nnode:fs:443\n\nError: ENOENT: no such file",
+            "~/w (main) [Error: ENOENT: no such file]",
+        ),
+        ("mend the parser, please\n\n```\nx\n```", "mend the parser, please"),
+        ("Error: x is not a function", "Error: x is not a function"),
+    ],
+)
+def test_what_a_user_asks_for_is_what_they_wrote(text: str, asked: str) -> None:
+    assert request_words(text) == asked
 
 
 def test_a_call_that_was_made_again_is_not_open() -> None:
