@@ -23,6 +23,9 @@ ENOUGH = 0.6
 SHORT_REQUEST = 120
 """Characters of one that sets a single thing."""
 
+SURE = 0.9
+"""The same where it is held against a summary that it still plans the item."""
+
 _TICK = re.compile(r"^[ \t]*[-*+][ \t]*\[[xX]\][ \t]+(.{4,300})$", re.MULTILINE)
 _CODE = re.compile(r"`([^`]+)`")
 _RUNS = re.compile(r"\W*(?:(?:re-?)?run|execute|test|check|verify|try|运行|执行|跑)", re.IGNORECASE)
@@ -72,7 +75,7 @@ class Evidence:
         found += [_short(content_words(one.subject)) for one in self._commits]
         return found[-STATEMENTS:]
 
-    def shows(self, item: str) -> bool:
+    def shows(self, item: str, enough: float = ENOUGH) -> bool:
         """Whether what the item wants (or its title, where it has lines below) was said, ticked or committed as
         done, is a command that went well, or a change of files that were changed."""
         if _RUNS.match(item) and self.overcame(item):
@@ -84,7 +87,7 @@ class Evidence:
         title, _, rest = item.partition("\n")
         for text in (item, title) if rest else (item,):
             wanted = _short(content_words(text))
-            if len(wanted) > 1 and any(len(wanted & said) >= ENOUGH * len(wanted) for said in self._shown):
+            if len(wanted) > 1 and any(len(wanted & said) >= enough * len(wanted) for said in self._shown):
                 return True
         return False
 

@@ -29,6 +29,7 @@ class Labels(Struct, frozen=True):
     goes_on: str
     answered: str
     unseen: str
+    seems_done: str
     superseded: str
     digest: str
     left_out: str
@@ -61,6 +62,7 @@ ENGLISH = Labels(
     cut_short="Cut short: ",
     goes_on="goes on after this summary",
     answered="Asked: ",
+    seems_done="Seems done: ",
     unseen="From an earlier summary, not seen since: ",
     superseded="superseded since by: ",
     digest="Earlier requests: ",
@@ -94,6 +96,7 @@ CHINESE = Labels(
     cut_short="被打断：",
     goes_on="在本摘要之后继续",
     answered="问答：",
+    seems_done="看来已完成：",
     unseen="来自更早的摘要，此后未再提及：",
     superseded="后来被取代：",
     digest="更早的请求：",
@@ -130,7 +133,15 @@ def waiting_for(steps: Iterable[str]) -> str:
 def bare(item: str) -> str:
     """An item without the words that were added to it."""
     for labels in ALL:
-        for name in (labels.unseen, labels.open_call, labels.resolved, labels.note, labels.branch, labels.last_request):
+        for name in (
+            labels.unseen,
+            labels.seems_done,
+            labels.open_call,
+            labels.resolved,
+            labels.note,
+            labels.branch,
+            labels.last_request,
+        ):
             item = item.removeprefix(name)
         item = item.removesuffix(f" ({labels.no_answer})").removesuffix(f" ({labels.goes_on})")
     return item.strip("“”`")

@@ -23,8 +23,8 @@ SHARE: dict[Kind, float] = {
 """Of the content words of a fact, those that must stand in one item of the summary. A third may differ: inflection,
 a synonym, what a rewording leaves out. At a half, items about another thing with the same names begin to pass."""
 
-NO_LONGER = "No longer holds"
-"""Begins an item that takes back what another one says."""
+NO_LONGER = "Probably no longer holds"
+"""Begins an item that takes back what another one says. Words, names and commits tell that, so it may be wrong."""
 
 _PAST = re.compile(r"\b(?:superseded|no longer|done|finished|resolved|obsolete)\b|取代|已完成|作废", re.IGNORECASE)
 

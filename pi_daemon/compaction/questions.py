@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from pi_daemon.compaction.acts import Act, acts, open_acts, standing_failures, text_of
 from pi_daemon.compaction.commits import commits
-from pi_daemon.compaction.evidence import Evidence
+from pi_daemon.compaction.evidence import SURE, Evidence
 from pi_daemon.compaction.failures import error_line, symbols
 from pi_daemon.compaction.form import parse
 from pi_daemon.compaction.labels import bare, overtaken, settled
@@ -94,9 +94,10 @@ def draw(material: Material, results_left_out: bool = False, evidence: Evidence 
     found: list[Question] = []
     found += _request(said)
     found += _newest((one for place, one in rules if evidence.overtakes(one.text, place) is None), "constraint")
-    found += _newest((one for one in steps if not _stale(one.text, evidence)), "unfinished")
+    open_steps = (one for one in steps if not evidence.outdates(one.text) and not evidence.shows(one.text))
+    found += _newest(open_steps, "unfinished")
     past = [one for place, one in rules if evidence.overtakes(one.text, place) is not None]
-    past += [one for one in steps if _stale(one.text, evidence)]
+    past += [one for one in steps if evidence.outdates(one.text) or evidence.shows(one.text, SURE)]
     found += _newest((msgspec.structs.replace(one, kind="superseded") for one in past), "superseded")
     if not results_left_out:
         found += _newest(_open_calls(done, evidence), "openCall")
@@ -148,10 +149,6 @@ def _constraints(material: Material) -> Iterator[tuple[int, Question]]:
         if one.role == "user":
             for sentence in constraints(text_of(one.message)):
                 yield place, Question("constraint", clip(sentence, TEXT_CHARACTERS), entry_id=one.entry_id)
-
-
-def _stale(step: str, evidence: Evidence) -> bool:
-    return evidence.outdates(step) or evidence.shows(step)
 
 
 _UNTICKED = re.compile(r"^[ \t]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,8})?\[ ?\][ \t]+(.+)$", re.MULTILINE)

@@ -69,7 +69,9 @@ A themed editor
     assert found.goal == ["A themed editor", "Latest: go on with the selectors"]
     assert found.constraints == ["No chalk"]
     assert found.in_progress == ["From an earlier summary, not seen since: Write the changelog entry"]
-    assert {"theme.ts written", "Port the user message selector", "Run the linter over packages"} <= set(found.done)
+    assert {"theme.ts written", "Port the user message selector", "Seems done: Run the linter over packages"} <= set(
+        found.done
+    )
     assert "Resolved: `npm test` fails: error TS1" in found.done
     assert found.blocked == []
     assert found.next_steps == ["From an earlier summary, not seen since: Release version two"]

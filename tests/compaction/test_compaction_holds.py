@@ -53,7 +53,7 @@ def test_steps_that_were_done_or_whose_files_are_gone_are_no_steps() -> None:
     found = parse(extract(material(reworked().said, PLAN)))
     assert found.next_steps == ["From an earlier summary, not seen since: Translate the manual"]
     assert found.in_progress == []
-    assert "Move the files as per the plan above" in found.done
+    assert "Seems done: Move the files as per the plan above" in found.done
     assert not any("preserved" in item for item in found.done)
     assert [item for section in found.others for item in section.items] == ["Writer: `src/writer.ts`"]
     assert "Renamed since: `reader-new.ts` → `reader.ts`" in found.critical
@@ -79,6 +79,14 @@ def test_a_rule_that_was_overtaken_says_so_and_is_gone_the_next_time() -> None:
     assert "Keep old code" not in extract(material(reworked().said, text))
 
 
+def test_a_step_that_may_be_done_is_not_held_against_a_summary() -> None:
+    talk = Talk()
+    talk.user("go on")
+    talk.answer("The tests of the lexer and the parser are updated.")
+    questions = draw(material(talk.said, "## Next Steps\n1. Write fresh tests for the parser and the lexer"))
+    assert [question.kind for question in questions] == []
+
+
 def test_a_summary_that_states_what_is_past_loses_and_is_taken_back() -> None:
     questions = draw(material(reworked().said, PLAN))
     silent, stale = (
@@ -89,7 +97,7 @@ def test_a_summary_that_states_what_is_past_loses_and_is_taken_back() -> None:
     assert stale is not None and stale.kept < stale.asked
     bad = "## Next Steps\n1. Test via npx tsx src/reader-new.ts"
     amended = amend(bad, check(bad, questions))
-    assert "- No longer holds: Test via npx tsx src/reader-new.ts" in amended
+    assert "- Probably no longer holds: Test via npx tsx src/reader-new.ts" in amended
     assert check(amended, questions).score == 1.0
 
 

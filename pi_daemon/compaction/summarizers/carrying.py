@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from pi_daemon.compaction.evidence import Evidence
+from pi_daemon.compaction.evidence import SURE, Evidence
 from pi_daemon.compaction.form import Summary
 from pi_daemon.compaction.labels import ALL, Labels, begins, overtaken
 from pi_daemon.compaction.summarizers.digest import digested, is_digest, is_told, shorter
@@ -129,7 +129,7 @@ def _in_progress(before: Summary, evidence: Evidence, labels: Labels, past: bool
             if not past:
                 yield Item("in_progress", text, 84)
         elif evidence.shows(text):
-            yield Item("done", clip(text, DONE_CHARACTERS), 46)
+            yield _finished(text, evidence, labels)
         elif not evidence.outdates(text):
             yield from _aged(text, "in_progress", 82, labels, evidence.asked)
 
@@ -144,11 +144,18 @@ def _steps(before: Summary, evidence: Evidence, labels: Labels, past: bool) -> I
             if not past:
                 steps.append(text)
         elif evidence.shows(text):
-            yield Item("done", clip(text, DONE_CHARACTERS), 46)
+            yield _finished(text, evidence, labels)
         elif not evidence.outdates(text):
             steps.append(text)
     for text in steps[:CARRIED_STEPS]:
         yield from _aged(text, "next_steps", 62 if evidence.asked else 81, labels, evidence.asked)
+
+
+def _finished(text: str, evidence: Evidence, labels: Labels) -> Item:
+    """An item that the messages show to be done, or to be done as far as its words tell."""
+    bare_text = next((text.removeprefix(one.unseen) for one in ALL if text.startswith(one.unseen)), text)
+    said = bare_text if evidence.shows(bare_text, SURE) else labels.seems_done + bare_text
+    return Item("done", clip(said, DONE_CHARACTERS), 46)
 
 
 def _aged(text: str, place: str, worth: float, labels: Labels, new_request: bool) -> Iterator[Item]:
