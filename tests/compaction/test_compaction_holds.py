@@ -205,6 +205,18 @@ def test_a_command_has_one_line_and_its_last_outcome() -> None:
     assert [item for item in after.done if "npm run check" in item] == ["Ran `npm run check` 7×: failed"]
 
 
+def test_a_commit_that_fails_blocks_until_one_is_made() -> None:
+    talk = Talk()
+    talk.user("commit it")
+    talk.call("bash", "error TS1: x", True, command='git commit -m "Mend the types"')
+    talk.answer("The commit fails.")
+    assert parse(extract(material(talk.said))).blocked == ['`git commit -m "Mend the types"` fails: error TS1: x']
+    talk.call("bash", "[main 45ffe0a] Mend all types", command='git add -A && git commit -m "Mend all types"')
+    talk.answer("It is committed.")
+    found = parse(extract(material(talk.said)))
+    assert found.blocked == [] and "git commit `45ffe0a` (main): Mend all types" in found.done
+
+
 def test_a_small_correction_is_no_new_goal() -> None:
     talk = Talk()
     talk.user("请把同步代码迁移到 async，分三步做。")

@@ -24,7 +24,7 @@ from pi_daemon.compaction.summarizers.carrying import carried
 from pi_daemon.compaction.summarizers.deciding import decided
 from pi_daemon.compaction.summarizers.focus import Focus
 from pi_daemon.compaction.summarizers.picking import Item, pick
-from pi_daemon.compaction.summarizers.runs import LONGEST, LOOKS, runs
+from pi_daemon.compaction.summarizers.runs import LONGEST, LOOKS, once, runs
 from pi_daemon.compaction.summarizers.telling import STEP_CHARACTERS, Course, in_progress, left, told
 from pi_daemon.compaction.summarizers.turns import Turn, turns
 from pi_daemon.compaction.words import clip, is_cjk, one_line
@@ -246,7 +246,7 @@ def _ran(done: Sequence[Act], labels: Labels, told_already: set[str], evidence: 
         and len(what) <= LONGEST
         and "`" not in what
         and what not in told_already
-        and not LOOKS.match(what)
+        and not once(what)
         and not evidence.outdates(what)
     ]
     for what in well[-COMMANDS:]:

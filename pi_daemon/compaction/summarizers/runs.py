@@ -19,10 +19,12 @@ LONGEST = 160
 MOST = 8
 
 LOOKS = re.compile(
-    r"(?:grep|rg|ls|cat|find|head|tail|sed|awk|wc|tree|pwd|echo|which|sleep|mkdir|rm|mv|cp"
-    r"|git (?:status|log|diff|show|branch|add|commit))\b"
+    r"(?:grep|rg|ls|cat|find|head|tail|sed -n|wc|tree|pwd|echo|which|sleep|git (?:status|log|diff|show|branch))\b"
 )
-"""Commands that only look, or are told elsewhere by what they did."""
+"""Commands that only look: what they found is in the context or isn't, and what they didn't find blocks nothing."""
+
+TOLD_ELSEWHERE = re.compile(r"(?:mkdir|rm|mv|cp|sed|awk|git (?:add|commit))\b")
+"""Commands that are told by what they did, and aren't run again."""
 
 _TOLD = [
     re.compile(
@@ -56,7 +58,7 @@ def runs(carried: Iterable[str], done: Sequence[Act], labels: Labels) -> Iterato
         if act.command is None or act.result is None:
             continue
         command = short_command(act.command)
-        if len(command) > LONGEST or "`" in command or LOOKS.match(command):
+        if len(command) > LONGEST or "`" in command or once(command):
             continue
         run = found.pop(command, Run(0, ""))
         run.count += 1
@@ -72,3 +74,8 @@ def runs(carried: Iterable[str], done: Sequence[Act], labels: Labels) -> Iterato
 
 def is_run(item: str) -> bool:
     return begins(item, "ran")
+
+
+def once(command: str) -> bool:
+    """Whether nobody wants to know how to run it again."""
+    return LOOKS.match(command) is not None or TOLD_ELSEWHERE.match(command) is not None
