@@ -28,6 +28,9 @@ def test_what_stands_around_a_summary_is_taken_off(text: str) -> None:
 def test_what_belongs_to_it_stays() -> None:
     inside = f"{GOOD}\n\n```\n<think>quoted</think>\n```\n\nand\n\n```\nmore\n```"
     assert cleaned(inside) == inside
+    about = "## Goal\n- Strip what ends in\n</think>\nfrom answers"
+    assert cleaned(about) == about
+    assert cleaned("Strip `</think>` from answers, port the rest") == "Strip `</think>` from answers, port the rest"
     two = "```\na\n```\nbetween\n```\nb\n```"
     assert cleaned(two) == two
     assert cleaned("<think>never closed") == ""
