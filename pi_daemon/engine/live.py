@@ -10,60 +10,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from pi_daemon.compaction.settings import CompactionSettings, PiSettings, resolve
 from pi_daemon.eager import start
 from pi_daemon.engine.environment import Environment
-from pi_daemon.engine.events import (
-    Appended,
-    Cause,
-    Change,
-    Damaged,
-    Deleted,
-    Event,
-    Failed,
-    LeafChanged,
-    NodeFacts,
-    Origin,
-    Replaced,
-    meanings,
-)
-from pi_daemon.engine.history import History
+from pi_daemon.engine.events import Damaged, Deleted, Event, Failed, Origin, Replaced
 from pi_daemon.engine.kept import KeptContexts
-from pi_daemon.engine.logged import log_events
-from pi_daemon.engine.meter import Meter
 from pi_daemon.engine.operations import Durability, Flush, Look, Operation, Outcome, ReleaseWriter, TakeWriter
 from pi_daemon.engine.options import SessionOptions
-from pi_daemon.engine.persistence import Persistence
-from pi_daemon.engine.snapshot import ExplanationSnapshot, TreeSnapshot
+from pi_daemon.engine.shown import Shown, Subscriber
 from pi_daemon.engine.staging import Staged, Staging
 from pi_daemon.engine.uninterrupted import too_late
-from pi_daemon.session.errors import (
-    PiDaemonError,
-    ReadOnly,
-    SessionCorrupted,
-    SessionFailed,
-    SessionNotFound,
-    ShuttingDown,
-    StorageFailed,
-)
-from pi_daemon.session.head import Damage, Head
-from pi_daemon.session.selection import Trail
-from pi_daemon.session.view import preview, preview_of
+from pi_daemon.session.errors import PiDaemonError, SessionFailed, SessionNotFound, ShuttingDown
 from pi_daemon.storage.protocols import Foreign, LeafMemory, Loaded, MovedLeaf, Owner, SessionLog, Written, losses
+
+__all__ = ["LiveSession", "Reopen", "Subscriber"]
 
 logger = logging.getLogger(__name__)
 
 BATCH_OPERATIONS = 512
 """As many operations share a write; more wait for the next, so that the first askers need not wait for all."""
 
-Subscriber = Callable[[Change], None]
 Reopen = Callable[[], Awaitable[tuple[Loaded, SessionLog]]]
 
 
-class LiveSession:
-    """`tree`, `leaf_id` and `revision` are what is written and told, never what is still queued."""
+class LiveSession(Shown):
+    """`users` are calls that have it in hand; `failed`: why nothing can be written any more."""
 
     def __init__(
         self,
@@ -78,86 +50,21 @@ class LiveSession:
         leaves: LeafMemory | None = None,
         moved: MovedLeaf | None = None,
     ) -> None:
-        self.environment = environment
-        self.contexts = contexts or KeptContexts()
-        self._leaves = leaves
-        self.options = options or SessionOptions()
-        self.subscribers: dict[str, Subscriber] = {}
-        self.readers: set[str] = set()
-        self.skippers: set[str] = set()
+        super().__init__(loaded, log, environment, persist=persist, options=options, contexts=contexts, moved=moved)
         self.users = 0
         self.failed: PiDaemonError | None = None
-        self.snapshots: dict[str, TreeSnapshot] = {}
-        self.explanations: dict[str, ExplanationSnapshot] = {}
-        self.persistence = Persistence(persist)
-        self.pi = PiSettings()
-        self._changed: asyncio.Future[None] | None = None
+        self._leaves = leaves
         self._reopen = reopen
         self._queue: list[Operation] = []
         self._writing = False
         self._look_wanted = False
         self._writer: asyncio.Task[None] | None = None
-        self._closing = False
-        self._adopt(loaded, log, moved)
-
-    def _adopt(self, loaded: Loaded, log: SessionLog, moved: MovedLeaf | None = None) -> None:
-        self.header = loaded.header
-        self.log = log
-        self.damage = list(loaded.damage)
-        self.read_only = loaded.read_only
-        self.skipped = loaded.skipped
-        self.gone = False
-        self.tree = loaded.tree
-        known = moved is not None and (moved.leaf_id is None or moved.leaf_id in self.tree)
-        self.leaf_id = moved.leaf_id if moved is not None and known else self.tree.last_id
-        self.instance_id = self.environment.instance_id()
-        self.revision = 0
-        self.history = History(0)
-        self.meter = Meter()
-        self._trail: Trail | None = None
         self._lease_named = False
-        if not log.persisted:
-            for head in self.tree.entries:
-                self.persistence.note(head)
-
-    @property
-    def session_id(self) -> str:
-        return self.header.id
-
-    @property
-    def path(self) -> str | None:
-        """Where the file is, None while there is none."""
-        return self.log.ref.location if self.log.persisted else None
+        self._closing = False
 
     @property
     def queued(self) -> int:
         return len(self._queue)
-
-    @property
-    def compaction_settings(self) -> CompactionSettings:
-        """What counts at the leaf."""
-        return resolve(self.options.numbers, self.pi, self.trail.model)
-
-    def should_compact(self, context_tokens: int) -> bool | None:
-        """Is a context of that size too large for the window? None while no window is known."""
-        window = self.options.context_window
-        return None if window is None else self.compaction_settings.due(context_tokens, window)
-
-    def admit(self, client_id: str) -> None:
-        """Whoever has not said so doesn't get a session from which damaged lines were skipped, though another client
-        has it open. Raises SessionCorrupted."""
-        if self.skipped is not None and client_id not in self.skippers:
-            raise SessionCorrupted(self.skipped.message, **self.skipped.data)
-
-    def why_read_only(self, client_id: str | None) -> str | None:
-        """Why the client can't write here, None where it can."""
-        return "it was opened with readOnly" if client_id in self.readers else self.read_only
-
-    def check_writable(self, origin: Origin | None) -> None:
-        """Raises ReadOnly."""
-        why = self.why_read_only(origin.client_id if origin is not None else None)
-        if why is not None:
-            raise ReadOnly(f"The session can be read but not written: {why}.")
 
     # -- changing
 
@@ -304,10 +211,10 @@ class LiveSession:
     async def _refuse(self, accepted: Sequence[Operation], error: PiDaemonError, *, unsynced: bool = False) -> None:
         """A write failed, or what was written before could not be synced: nothing of the batch counts. What wanted
         neither is tried again on its own."""
-        error = self._told(error)
+        error = self.told(error)
         if isinstance(error, SessionFailed) and self.failed is None:
             self.failed = error
-            self._publish([Failed(error.reason, error.data.get("errno"))], None)
+            self.publish([Failed(error.reason, error.data.get("errno"))], None)
         retry = []
         for operation in accepted:
             wanted = operation.flushes or operation.takes or (operation.repeats and unsynced)
@@ -326,49 +233,18 @@ class LiveSession:
             durability, raced = written.durability, bool(written.foreign)
             for head, offset in zip(self.tree.entries, written.kept, strict=False):
                 head.offset = offset
-            await self._take_foreign(written.foreign, written.damage)
+            await self.show_foreign(written.foreign, written.damage)
             for entry, offset in zip(staging.entries, written.offsets, strict=True):
                 entry.head.offset = offset
         for operation in accepted:
             staged = staging.entries[operation.first : operation.last]
             previous = self.leaf_id
-            self._commit_one(operation, staged, staging.tokens_after)
+            self.show_own(operation, staged, staging.tokens_after)
             if not isinstance(operation, ReleaseWriter):
                 raced_it = raced and bool(staged)
                 operation.finish(
                     Outcome(operation.entries, self.leaf_id, previous, self.revision, durability, raced_it)
                 )
-
-    def _commit_one(self, operation: Operation, staged: Sequence[Staged], tokens_after: Mapping[str, int]) -> None:
-        previous = self.leaf_id
-        for entry in staged:
-            self.tree.add(entry.head)
-            self._go_on(entry.head)
-            self.meter.note(entry.head, entry.look, tokens_after.get(entry.head.id))
-            self.persistence.note(entry.head)
-        if staged or operation.moves:
-            self.leaf_id = operation.leaf_id
-        nodes = [NodeFacts(e.head, e.head.parent_id, preview_of(e.head, e.look)) for e in staged]
-        events = self._moved_on(nodes, [entry.line for entry in staged], previous, operation.cause, tokens_after)
-        if events:
-            self._publish(events, operation.origin)
-
-    def _moved_on(
-        self,
-        nodes: list[NodeFacts],
-        lines: Sequence[bytes],
-        previous: str | None,
-        cause: Cause,
-        tokens_after: Mapping[str, int],
-    ) -> list[Event]:
-        """What is told of new entries and of the leaf, that was `previous`, in the order of telling."""
-        events: list[Event] = []
-        if nodes:
-            events.append(Appended(nodes, cause))
-        if self.leaf_id != previous:
-            events.append(LeafChanged(self.leaf_id, previous, cause))
-        events.extend(meanings(((n.head, line) for n, line in zip(nodes, lines, strict=True)), tokens_after, cause))
-        return events
 
     # -- looking at what others did
 
@@ -392,23 +268,7 @@ class LiveSession:
             if found.replaced or self.gone:
                 await self._replace(found)
             else:
-                await self._take_foreign(found.heads, found.damage)
-
-    async def _take_foreign(self, heads: Sequence[Head], damage: Sequence[Damage]) -> None:
-        if heads:
-            previous = self.leaf_id
-            lines = await self.lines(heads)
-            for head in heads:
-                doubled = head.id in self.tree
-                self.tree.add(head)
-                self.persistence.note(head)
-                self._go_on(head, anew=doubled)
-            self.leaf_id = self.tree.last_id
-            nodes = [NodeFacts(h, h.parent_id, preview(h, line)) for h, line in zip(heads, lines, strict=True)]
-            self._publish(self._moved_on(nodes, lines, previous, "external", {}), None)
-        if damage:
-            self.damage.extend(damage)
-            self._publish([Damaged(list(damage))], None)
+                await self.show_foreign(found.heads, found.damage)
 
     async def _replace(self, found: Foreign) -> None:
         """The file isn't the one we knew: load it as a new instance, whose revisions begin anew. What we had written
@@ -420,72 +280,13 @@ class LiveSession:
                 self.gone = True
                 missing = isinstance(error, SessionNotFound)
                 event = Deleted(None) if missing else Failed(error.reason, error.data.get("errno"))
-                self._publish([event, *_losses(found.lost, found.kept_at)], None)
+                self.publish([event, *_losses(found.lost, found.kept_at)], None)
             return
         await self.log.close()
-        self._adopt(loaded, log)
+        self.adopt(loaded, log)
+        self._lease_named = False
         lost = [entry_id for entry_id in found.lost if entry_id not in self.tree]
-        self._publish([Replaced("the file was rewritten or replaced"), *_losses(lost, found.kept_at)], None)
-
-    # -- telling
-
-    def _publish(self, events: list[Event], origin: Origin | None) -> None:
-        self.revision += 1
-        change = Change(self.session_id, self.instance_id, self.revision, origin, events)
-        self.history.add(change)
-        log_events(self.session_id, self.log.ref.location, events, asked=origin is not None)
-        for deliver in list(self.subscribers.values()):
-            deliver(change)
-        if self._changed is not None:
-            self._changed.set_result(None)
-            self._changed = None
-
-    def announce(self, event: Event, origin: Origin | None) -> None:
-        """Tell the subscribers of something that happened to the session as a whole."""
-        self._publish([event], origin)
-
-    async def next_change(self) -> None:
-        """Until something has happened to the session."""
-        if self._changed is None:
-            self._changed = asyncio.get_running_loop().create_future()
-        await asyncio.wait([self._changed])
-
-    # -- reading
-
-    @property
-    def trail(self) -> Trail:
-        """The path to the leaf."""
-        if self._trail is None or self._trail.leaf_id != self.leaf_id:
-            self._trail = Trail(self.tree.path(self.leaf_id))
-        return self._trail
-
-    def _go_on(self, head: Head, *, anew: bool = False) -> None:
-        """An entry was added: the path goes on with it, or has to be looked up `anew`, also where it is the parent
-        that the path's first entry has been missing."""
-        trail = self._trail
-        if trail is not None:
-            if anew or trail.leaf_id != head.parent_id or (trail.path and trail.path[0].parent_id == head.id):
-                self._trail = None
-            else:
-                trail.extend((head,))
-
-    async def lines(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
-        """The entries as they are stored; where `starts` has a number, their messages. Raises StorageFailed, and
-        SessionNotFound where the file is gone."""
-        try:
-            return await self.log.read(heads, starts) if heads else []
-        except StorageFailed as error:
-            raise self._told(error) from error
-
-    def _told(self, error: PiDaemonError) -> PiDaemonError:
-        """A file that is gone is no failure of the storage: there is no such session any more."""
-        if self.log.persisted and isinstance(error, StorageFailed) and error.data.get("errno") == "ENOENT":
-            return SessionNotFound("The session's file was deleted, moved or renamed: look for it, or close it.")
-        return error
-
-    async def raw(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of the file at each (offset, length). Raises StorageFailed."""
-        return await self.log.raw(spans) if spans else []
+        self.publish([Replaced("the file was rewritten or replaced"), *_losses(lost, found.kept_at)], None)
 
     async def settled(self) -> None:
         """Until what is queued is done."""
