@@ -21,18 +21,39 @@ SOURCES = sorted(PLUGIN.rglob("*.lua"))
 HELP = PLUGIN / "doc" / "pi-daemon.txt"
 
 
-def test_the_readmes_lines_do_without_the_plugin(home: Home, talk: Talk, other: Client) -> None:
-    block = re.search(
-        r"### Neovim without the plugin.*?```lua\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL
-    )
-    assert block is not None
+def with_program(home: Home) -> dict[str, str]:
+    """An environment in which `pi-daemon` can be started by its name."""
     programs = home.directory / "bin"
     programs.mkdir()
     argv = " ".join(f"'{part}'" for part in home.argv())
     (programs / "pi-daemon").write_text(f'#!/bin/sh\nexec {argv} "$@"\n')
     (programs / "pi-daemon").chmod(0o755)
+    return {**home.environment, "PATH": f"{programs}:{home.environment['PATH']}"}
+
+
+def test_three_lines_make_a_session_file_a_document(home: Home, talk: Talk, other: Client) -> None:
+    text = (REPOSITORY / "clients" / "README.md").read_text()
+    block = re.search(r"### Neovim \(0\.11\)\n\n```lua\n(.*?)```", text, re.DOTALL)
+    assert block is not None
     path = other.open_session(session_id=talk.id)["path"]
-    environment = {**home.environment, "PATH": f"{programs}:{home.environment['PATH']}"}
+    editor = Neovim(with_program(home), home.directory)
+    try:
+        editor.lua(block[1])
+        editor.command(f"edit {path}")
+        editor.until("#vim.lsp.get_clients({ bufnr = 0 }) == 1 and vim.lsp.get_clients({ bufnr = 0 })[1].initialized")
+        editor.lua("vim.lsp.buf.document_symbol({ on_list = function(list) _G.symbols = list.items end })")
+        editor.until("_G.symbols ~= nil and #_G.symbols > 0")
+    finally:
+        editor.close()
+
+
+def test_the_readmes_lines_do_without_the_plugin(home: Home, talk: Talk, other: Client) -> None:
+    block = re.search(
+        r"### Neovim without the plugin.*?```lua\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL
+    )
+    assert block is not None
+    path = other.open_session(session_id=talk.id)["path"]
+    environment = with_program(home)
     editor = Neovim(environment, home.directory)
     try:
         editor.lua("_G.printed = {} print = function(...) table.insert(_G.printed, vim.inspect({ ... })) end")
