@@ -12,20 +12,15 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from pi_daemon.session.errors import ReadOnly, SessionFailed, StorageFailed, WriterBusy
-from pi_daemon.session.fork import header_line
-from pi_daemon.session.head import IN_MEMORY, Head
-from pi_daemon.session.migrate import migrated_line
-from pi_daemon.session.rawjson import BadJson
+from pi_daemon.session.head import IN_MEMORY
+from pi_daemon.storage.bodies import FileBodies
 from pi_daemon.storage.follow import Follower, Replaced
-from pi_daemon.storage.keep import CHUNK
-from pi_daemon.storage.kept import KeptLines
 from pi_daemon.storage.lease import Lease
-from pi_daemon.storage.lines import from_starts, read_ranges
 from pi_daemon.storage.own import OwnLines
 from pi_daemon.storage.protocols import Foreign, Owner, SessionRef, Written
 from pi_daemon.storage.rewrite import Migration, migrate
@@ -60,7 +55,7 @@ TRIES = 3
 """Writes of one batch, where another process leaves a line without an end in front of it each time."""
 
 
-class FileLog:
+class FileLog(FileBodies):
     """A SessionLog in a file, or before its first write on the way to one. Made by FileRepository."""
 
     def __init__(
@@ -75,22 +70,17 @@ class FileLog:
         migration: Migration | None = None,
         read_only: str | None = None,
     ) -> None:
-        self._files = files
+        super().__init__(files, Path(ref.location), file, unwritten, migration)
         self._ref = ref
-        self._path = Path(ref.location)
         self._lease = lease
         self._own = own
         self._loss: Foreign | None = None
-        self._file = file
-        self._unwritten = unwritten
-        self._migration = migration
         self._read_only = read_only
         self._persisted = file is not None
         self._closed = False
         # The directories whose names are to be synced with the first batch that is, the last one first. Who made the
         # file hasn't, if that was pi.
         self._unsynced = [self._path.parent.parent, self._path.parent] if file is not None else []
-        self._kept = unwritten.kept if unwritten else KeptLines()
         self._unreported = Found()
         self._failed: SessionFailed | None = None
         self._slow_until = 0.0
@@ -98,8 +88,6 @@ class FileLog:
         self._seen = -1.0
         # A cancelled waiter doesn't stop the thread that works for it, so calls may overlap after all.
         self._writing = threading.Lock()
-        # Held while lines are read by their places, and while a migration moves them.
-        self._places = threading.Lock()
 
     @property
     def ref(self) -> SessionRef:
@@ -156,24 +144,6 @@ class FileLog:
             finally:
                 self._writing.release()
         return await in_thread(self._look)
-
-    async def read(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
-        return await in_thread(self._read, heads, starts or [0] * len(heads))
-
-    async def content(self) -> AsyncIterator[bytes]:
-        unwritten = self._unwritten
-        if unwritten is not None:
-            yield b"\n".join([header_line(unwritten.header), *unwritten.kept.lines, b""])
-            return
-        file = self._opened()
-        tail = file.tail
-        for start in range(0, tail.end, CHUNK):
-            yield await in_thread(self._content, file, start, min(CHUNK, tail.end - start))
-        if tail.open and not tail.fragment:
-            yield b"\n"
-
-    async def raw(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
-        return await in_thread(self._raw, spans)
 
     async def close(self) -> None:
         await in_thread(self._close)
@@ -394,59 +364,6 @@ class FileLog:
             if not self._own.look(file.fd, every=file.edited):
                 raise file.replaced()
 
-    def _read(self, heads: Sequence[Head], starts: Sequence[int]) -> list[bytes]:
-        with self._places:
-            kept = self._kept
-            if self._unwritten is not None:
-                return from_starts([kept.lines[kept.index(head)] for head in heads], starts)
-            file = self._opened()
-            if kept.heads:
-                heads = [head if head.offset >= 0 else kept.heads[kept.index(head)] for head in heads]
-            whole = self._migration is not None
-            try:
-                if whole or not any(starts):
-                    offsets, lengths = [head.offset for head in heads], [head.length for head in heads]
-                else:
-                    pairs = list(zip(heads, starts, strict=True))
-                    offsets = [head.offset + start for head, start in pairs]
-                    lengths = [head.length - start - 1 if start else head.length for head, start in pairs]
-                lines = read_ranges(self._files, file.fd, offsets, lengths)
-            except OSError as error:
-                file.check()
-                raise refusal(error, f"read {self._path.name}") from error
-            file.check()  # after the reading: before it, somebody could still rewrite the file in between
-            if self._migration is not None:
-                version = self._migration.version
-                try:
-                    lines = [migrated_line(head, line, version) for head, line in zip(heads, lines, strict=True)]
-                except BadJson as error:
-                    raise file.replaced() from error
-                return from_starts(lines, starts)
-            return lines
-
-    def _content(self, file: Follower, start: int, size: int) -> bytes:
-        with self._places:
-            if file is not self._opened():  # a migration came in between
-                raise file.replaced()
-            try:
-                (data,) = read_ranges(self._files, file.fd, [start], [size])
-            except OSError as error:
-                file.check()
-                raise refusal(error, f"read {self._path.name}") from error
-            file.check()
-            return data
-
-    def _raw(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
-        with self._places:
-            file = self._opened()
-            try:
-                found = read_ranges(self._files, file.fd, [offset for offset, _ in spans], [size for _, size in spans])
-            except OSError as error:
-                file.check()
-                raise refusal(error, f"read {self._path.name}") from error
-            file.check()
-            return found
-
     def _close(self) -> None:
         with self._writing, self._places:
             if self._unwritten is not None:
@@ -459,11 +376,6 @@ class FileLog:
                 self._let_go()
                 self._files.close(self._file.fd)
                 self._file = None
-
-    def _opened(self) -> Follower:
-        if self._file is None:
-            raise StorageFailed("the session is closed", errno="EBADF")
-        return self._file
 
     def _refuse(self) -> None:
         if self._failed is not None:
