@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -23,6 +22,7 @@ from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.live import LiveSession, Subscriber
 from pi_daemon.engine.options import NoSettings, SessionOptions, SettingsSource
 from pi_daemon.engine.persistence import Persistence
+from pi_daemon.engine.resting import Resting
 from pi_daemon.engine.uninterrupted import uninterrupted
 from pi_daemon.session.errors import (
     AmbiguousSession,
@@ -41,13 +41,6 @@ logger = logging.getLogger(__name__)
 
 OPEN_SESSIONS = 1_000
 """Loaded at a time. Each takes a file descriptor and memory for its heads; an editor has a dozen."""
-
-IDLE_SESSIONS = 32
-"""Loaded but unused sessions that are kept: enough for a panel that flips through a project, at some tens of MB
-for ordinary sessions."""
-
-IDLE_MS = 5 * 60 * 1000
-"""How long an unused session stays loaded at most."""
 
 
 class Hub:
@@ -77,8 +70,7 @@ class Hub:
         """Called with the files that somebody has done something to, loaded or not."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: dict[str, LiveSession] = {}
-        self._idle: OrderedDict[str, LiveSession] = OrderedDict()
-        self._idle_since: dict[str, int] = {}
+        self._resting = Resting()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # -- finding and opening: under a lock by id, then by location
@@ -221,8 +213,9 @@ class Hub:
             await self.compactions.settings(session)
 
     async def _make_room(self) -> None:
-        if len(self._open) >= OPEN_SESSIONS and self._idle:
-            await self._drop(next(iter(self._idle.values())))
+        longest = self._resting.longest
+        if len(self._open) >= OPEN_SESSIONS and longest is not None:
+            await self._drop(longest)
         if len(self._open) >= OPEN_SESSIONS:
             raise Overloaded(
                 "Too many sessions are open: close some.", limit="openSessions", openSessions=OPEN_SESSIONS
@@ -269,7 +262,7 @@ class Hub:
         session.subscribers[client_id] = deliver
         if read_only is not None:
             (session.readers.add if read_only else session.readers.discard)(client_id)
-        self._idle.pop(session.log.ref.location, None)
+        self._resting.remove(session.log.ref.location)
 
     async def unsubscribe(self, session: LiveSession, client_id: str, *, close: bool = False) -> bool:
         """Stop telling. `close`: the client is done with the session, and when nobody else is there, it is written
@@ -386,14 +379,9 @@ class Hub:
             return await self.files.repair(path)
 
     async def tidy(self) -> None:
-        """Let go what has been idle for long, or since a time that has yet to come, the clock having been set back; to
-        be called now and then."""
-        now = self.environment.now_ms()
-        for location, since in list(self._idle_since.items()):
-            if location not in self._idle:
-                del self._idle_since[location]
-            elif not now - IDLE_MS <= since <= now:
-                await self._drop(self._idle[location])
+        """Let go what has been idle for long; to be called now and then."""
+        for session in self._resting.overdue(self.environment.now_ms()):
+            await self._drop(session)
 
     async def close(self) -> None:
         """Write what isn't written, and let every session go."""
@@ -413,22 +401,18 @@ class Hub:
             self._rest(session)
         elif not len(session.tree):
             await self._drop(session)  # nobody has said anything in it
-        while len(self._idle) > IDLE_SESSIONS:
-            await self._drop(next(iter(self._idle.values())))
+        while self._resting.too_many and (longest := self._resting.longest) is not None:
+            await self._drop(longest)
 
     def _rest(self, session: LiveSession) -> None:
         """Nobody uses it now."""
-        location = session.log.ref.location
-        self._idle[location] = session
-        self._idle.move_to_end(location)
-        self._idle_since[location] = self.environment.now_ms()
+        self._resting.add(session, self.environment.now_ms())
 
     async def _drop(self, session: LiveSession) -> None:
         """Close a session, unless somebody has come back to it. Who comes while it closes opens it anew."""
         location = session.log.ref.location
         async with self._lock(location):
-            self._idle.pop(location, None)
-            self._idle_since.pop(location, None)
+            self._resting.remove(location)
             if not session.users and not session.subscribers and self._open.get(location) is session:
                 self._forget(session)
                 await session.close()
@@ -436,8 +420,7 @@ class Hub:
     def _forget(self, session: LiveSession) -> None:
         location = session.log.ref.location
         del self._open[location]
-        self._idle.pop(location, None)
-        self._idle_since.pop(location, None)
+        self._resting.remove(location)
         self.opened(self._open)
         for llm in (False, True):
             self.contexts.forget(session.instance_id, llm)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from pi_daemon.engine import hub as hubs
+from pi_daemon.engine import resting
 from pi_daemon.engine.events import Appended
 from pi_daemon.engine.operations import MoveLeaf
 from pi_daemon.session.errors import (
@@ -87,7 +87,7 @@ def test_what_came_to_the_file_meanwhile_is_there_when_it_is_used_again(world: W
 
 
 def test_idle_sessions_are_bounded_and_unwritten_ones_stay(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs, "IDLE_SESSIONS", 3)
+    monkeypatch.setattr(resting, "IDLE_SESSIONS", 3)
 
     async def main() -> None:
         async with world.hub() as hub:
@@ -352,7 +352,7 @@ def test_what_is_idle_for_long_is_let_go(world: World) -> None:
 
 
 def test_what_is_idle_is_let_go_after_the_clock_was_set_back(world: World) -> None:
-    clock = [10 * hubs.IDLE_MS]
+    clock = [10 * resting.IDLE_MS]
     world.environment = structs.replace(world.environment, now_ms=lambda: clock[0])
 
     async def main() -> None:
@@ -362,7 +362,7 @@ def test_what_is_idle_is_let_go_after_the_clock_was_set_back(world: World) -> No
                 pass
             await hub.tidy()
             assert hub.sessions == [made]
-            clock[0] -= 5 * hubs.IDLE_MS
+            clock[0] -= 5 * resting.IDLE_MS
             await hub.tidy()
             assert hub.sessions == []
 
