@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -13,7 +14,9 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
+import termios
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -172,6 +175,12 @@ class Editor:
     async def sent(self) -> None:
         """Until the bridge has been given what was written."""
         await self._in.drain()
+
+    async def taken(self) -> None:
+        """Until the bridge has taken what was written, and so has handed it on: it does both in one go."""
+        await self._in.drain()
+        pipe = self._in.transport.get_extra_info("pipe").fileno()
+        await eventually(lambda: not int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder))
 
     async def request(self, method: str, params: Any = None) -> dict[str, Any]:
         return await self.answer(self.send(method, params))

@@ -28,6 +28,7 @@ async def test_killed_in_the_middle_of_a_request(home: Home) -> None:
         session = made["sessionId"]
         os.kill(home.pid, signal.SIGSTOP)
         appended = editor.send("session/append", {"sessionId": session, "entries": [prompt("a", id="a")]})
+        await editor.taken()
         kill(home.pid)
         error = (await editor.answer(appended))["error"]
         assert (error["code"], error["data"]) == (1019, {"reason": "shuttingDown", "applied": "unknown"})
