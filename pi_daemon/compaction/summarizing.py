@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from pi_daemon.compaction.material import Material
+from pi_daemon.compaction.questions import Question
 
 Tell: TypeAlias = Callable[[str], None]
 """Is told what is going on, for whoever waits."""
@@ -29,11 +30,13 @@ class Work(Struct, frozen=True):
 
 
 class Made(Struct, frozen=True):
-    """A summary. `usage` is as pi's entries have it, where a model was asked; `model` is what it calls itself."""
+    """A summary. `usage` is as pi's entries have it, where a model was asked; `model` is what it calls itself.
+    `questions` are those that the material gives, if whoever made the summary has drawn them."""
 
     text: str
     usage: dict[str, Any] | None = None
     model: str | None = None
+    questions: Sequence[Question] | None = None
 
 
 class Summarizer(Protocol):

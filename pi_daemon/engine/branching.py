@@ -47,7 +47,7 @@ async def branch_summary(
     made, name = await compactions.summary(session, work, wanted, origin, tell)
     if not made.text.strip():
         raise SummarizerFailed("The summary is empty, and nothing was written: try again.")
-    verdict = await questioned(made.text, material, wanted.policy, branch=True)
+    verdict = await questioned(made, material, wanted.policy, branch=True)
     return _draft(verdict.text, material, verdict.stored(), made, name)
 
 

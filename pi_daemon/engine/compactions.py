@@ -188,7 +188,7 @@ class Compactions:
         work = work_for(material, settings, wanted.instructions)
         made, name = await self.summary(session, work, wanted, origin, tell)
         tell("Questioning the summary")
-        verdict = await questioned(made.text, material, wanted.policy)
+        verdict = await questioned(made, material, wanted.policy)
         text = with_files(verdict.text, material.read_files, material.modified_files)
         if not without_files(text)[0].strip():
             raise SummarizerFailed(

@@ -10,6 +10,7 @@ from pi_daemon.compaction.form import with_files
 from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.questions import draw
 from pi_daemon.compaction.retention import REFUSED_BELOW, Policy, Retention, amend, check
+from pi_daemon.compaction.summarizing import Made
 from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
 from pi_daemon.session.errors import SummarizerFailed
 
@@ -34,10 +35,10 @@ class Verdict(Struct, frozen=True):
         }
 
 
-async def questioned(text: str, material: Material, policy: Policy, *, branch: bool = False) -> Verdict:
+async def questioned(made: Made, material: Material, policy: Policy, *, branch: bool = False) -> Verdict:
     """Raises SummarizerFailed where the policy refuses. `branch`: the material is that of a branch."""
     # Drawing the questions reads all of the material, so it goes to a thread whatever its size.
-    verdict = await offload(OFFLOAD_BYTES, lambda: _questioned(text, material, policy, branch))
+    verdict = await offload(OFFLOAD_BYTES, lambda: _questioned(made, material, policy, branch))
     if policy == "refuse" and verdict.retention.score < REFUSED_BELOW:
         raise SummarizerFailed(
             "The summary lacks too many of the facts, and nothing was written: see `retention`; summarize again with "
@@ -47,8 +48,9 @@ async def questioned(text: str, material: Material, policy: Policy, *, branch: b
     return verdict
 
 
-def _questioned(text: str, material: Material, policy: Policy, branch: bool) -> Verdict:
-    questions = draw(material, results_left_out=branch)
+def _questioned(made: Made, material: Material, policy: Policy, branch: bool) -> Verdict:
+    text = made.text
+    questions = draw(material, results_left_out=branch) if made.questions is None else made.questions
 
     def put_to(summary: str) -> Retention:
         # Written it has the file lists, which nobody has to name a second time.

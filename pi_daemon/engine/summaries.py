@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from pi_daemon.compaction.summarizers.extractive import BUDGET_TOKENS, extract
+from pi_daemon.compaction.summarizers.extractive import BUDGET_TOKENS, extracted
 from pi_daemon.compaction.summarizing import Made, Summarizer, Tell, Work
 from pi_daemon.engine.events import Origin
 from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
@@ -52,8 +52,10 @@ class Extractive:
 
     async def summarize(self, work: Work, tell: Tell) -> Made:
         tokens = min(BUDGET_TOKENS, work.max_tokens)
-        text = await offload(OFFLOAD_BYTES, lambda: extract(work.material, tokens, work.instructions, kind=work.kind))
-        return Made(text)
+        text, questions = await offload(
+            OFFLOAD_BYTES, lambda: extracted(work.material, tokens, work.instructions, kind=work.kind)
+        )
+        return Made(text, questions=questions)
 
 
 EMBEDDED: Mapping[str, Offer] = {"extractive": lambda origin: Extractive()}

@@ -50,7 +50,17 @@ def extract(
     instructions: str | None = None,
     kind: Kind = "compaction",
 ) -> str:
-    """The summary in its form, file lists included, within the budget.
+    """The summary of `extracted`."""
+    return extracted(material, budget_tokens, instructions, kind)[0]
+
+
+def extracted(
+    material: Material,
+    budget_tokens: int = BUDGET_TOKENS,
+    instructions: str | None = None,
+    kind: Kind = "compaction",
+) -> tuple[str, list[Question]]:
+    """The summary in its form, file lists included, within the budget; and the questions that it was made by.
 
     A `compaction` joins what the history and the prefix say each; in a `branch` calls without results say nothing, as
     results are left out of it. `instructions` are quoted, with what was said of what they name, and make what they
@@ -64,13 +74,14 @@ def extract(
         # Of a branch nothing tells how its calls went: they count as if they had gone well.
         known = None if branch else evidence
         going_on = bool(material.prefix)
-        return _one(whole, questions, budget_tokens, instructions, going_on, branch=branch, evidence=known)
+        return _one(whole, questions, budget_tokens, instructions, going_on, branch=branch, evidence=known), questions
     split = _split(material, int(budget_tokens * SPLIT_SHARE))
     asked = next((text_of(one.message) for one in material.prefix if one.role == "user"), None)
     later = {one.entry_id for one in material.prefix} - {one.entry_id for one in material.history}
     whole = msgspec.structs.replace(material, prefix=())
     earlier = [question for question in questions if question.entry_id not in later]
-    return _one(whole, earlier, budget_tokens, instructions, split=split, asked_next=asked, evidence=evidence)
+    text = _one(whole, earlier, budget_tokens, instructions, split=split, asked_next=asked, evidence=evidence)
+    return text, questions
 
 
 def _split(material: Material, budget_tokens: int) -> Summary:
