@@ -6,7 +6,7 @@ import asyncio
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -28,6 +28,13 @@ NEAR_ENTRIES = 2_000
 
 NEAR_FOUND = 5
 """Directories that are told where one was moved to, perhaps."""
+
+NEAR_NAMES = 10
+"""The last names of a path under which a moved directory is looked for: nobody moves one into the tree of another that
+is deeper, and each name is looked for in each directory nearby."""
+
+PATH_BYTES = 4096
+"""No system call takes a longer path (with its NUL); to follow its links name by name would cost the square of it."""
 
 LOOKERS = 4
 """Threads. A network file system that doesn't answer holds one up for as long as it likes; it shall not be one of
@@ -64,6 +71,8 @@ class World:
 
     def look(self, path: str) -> Seen:
         """What is at an absolute path."""
+        if len(path) >= PATH_BYTES:
+            return Seen("unreadable", path, why=os.strerror(errno.ENAMETOOLONG))
         try:
             real = os.path.realpath(path)
             found = self._files.stat(real)
@@ -116,7 +125,7 @@ class World:
     def nearest(self, path: str) -> str:
         """The deepest directory above `path` that is there."""
         above = os.path.dirname(path)
-        while above != os.path.dirname(above) and self.look(above).what != "folder":
+        while above != os.path.dirname(above) and not self._is_folder(above):
             above = os.path.dirname(above)
         return above
 
@@ -127,15 +136,26 @@ class World:
         if not parts:
             return []
         nearest = self.nearest(path) if path.startswith("/") else "/"
-        candidates = [os.path.join(self.home, *parts[at:]) for at in range(len(parts))]
+        candidates = self._ends(self.home, parts)
         if nearest != "/":
             lost = parts[len([part for part in nearest.split("/") if part]) :]
             for folder in self._folders_below(nearest):
-                candidates += [os.path.join(folder, *lost[at:]) for at in range(len(lost))]
-            candidates += [os.path.join(nearest, *lost[at:]) for at in range(1, len(lost))]
-        found = [one for one in dict.fromkeys(candidates) if one != path and self.look(one).what == "folder"]
+                candidates += self._ends(folder, lost)
+            candidates += self._ends(nearest, lost)
+        found = [one for one in dict.fromkeys(candidates) if one != path and self._is_folder(one)]
         found.sort(key=lambda one: -_shared_end(one, path))
         return found[:NEAR_FOUND]
+
+    def _ends(self, folder: str, names: Sequence[str]) -> list[str]:
+        """The ends of a path below `folder`, the longest first, those whose first name is there."""
+        ends = [names[at:] for at in range(max(0, len(names) - NEAR_NAMES), len(names))]
+        return [os.path.join(folder, *end) for end in ends if self._is_folder(os.path.join(folder, end[0]))]
+
+    def _is_folder(self, path: str) -> bool:
+        try:
+            return stat.S_ISDIR(self._files.stat(path).st_mode)
+        except (OSError, ValueError):
+            return False
 
     def _folders_below(self, folder: str) -> list[str]:
         """One and two levels below, hidden ones left out."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi_daemon.compaction.shown.held import EARLIER, PARTS, Held, replaced
+from pi_daemon.compaction.shown.held import EARLIER, PARTS, Held, _overlap, replaced
 from pi_daemon.compaction.shown.tools import change, edits_of, look, written
 
 
@@ -152,3 +152,16 @@ def test_edits_that_were_made_are_found(start: str, edits: list[tuple[str, str]]
             text = after
     if made.known:
         assert made.compare(text) == "same"
+
+
+@given(st.text("ab", max_size=40), st.text("ab", max_size=40))
+def test_where_two_texts_overlap(before: str, after: str) -> None:
+    sizes = range(1, min(len(before), len(after)) + 1)
+    assert _overlap(before, after) == max((size for size in sizes if before.endswith(after[:size])), default=0)
+
+
+def test_many_long_edits_of_a_file_that_is_not_known() -> None:
+    held = Held()
+    for number in range(2_000):
+        held.edit([(f"{number}" + "ab" * 1_500, f"{number}" + "cab" * 1_000)])
+    assert held.compare("".join(f"{number}" + "cab" * 1_000 for number in range(2_000))) == "same"

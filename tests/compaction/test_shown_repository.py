@@ -93,3 +93,23 @@ def test_paths_as_tools_take_them() -> None:
     assert {path: resolve(path, "/p", "/h") for path in cases} == cases
     assert within("/p", "/p") and within("/p/a", "/p") and not within("/pa", "/p") and within("/x", "/")
     assert shown("/p/a", "/p") == "a" and shown("/pa", "/p") == "/pa" and shown("/p/\udcff", "/p") == "\ufffd"
+
+
+@pytest.mark.parametrize("words", ["git reset ", "git commit ", "git checkout ", "checkout git ", "git branch "])
+def test_a_command_of_any_length_is_read_in_one_go(words: str) -> None:
+    git = seen(("git commit -m a", "[main 1234567] a"), (words * 20_000, "Switched to branch 'dev'\n"))
+    assert [c.hash for c in git.commits] == ["1234567"] and branch(git) == "dev"
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("git reset a; git log --hard", True),
+        ("git log | git -c x=y reset --hard", False),
+        ("git log\nreset --hard", True),
+        ("git stash && git reset HEAD~1", False),
+        ("git --no-pager rebase main", False),
+    ],
+)
+def test_what_takes_back_lies_in_one_part_of_a_command(command: str, kept: bool) -> None:
+    assert bool(seen(("git commit -m a", "[main 1234567] a"), (command, "")).commits) is kept

@@ -118,3 +118,26 @@ def test_an_unreadable_folder_on_the_way(tmp_path: Path) -> None:
 
     (tmp_path / "project").mkdir()
     assert World(Closed(), str(tmp_path / "home")).near(str(tmp_path / "dev/project")) == [str(tmp_path / "project")]
+
+
+class Counting(Files):
+    count = 0
+
+    def stat(self, path: str | Path) -> os.stat_result:
+        self.count += 1
+        return super().stat(path)
+
+
+def test_a_deep_path_that_is_gone_costs_a_look_a_directory_nearby(tmp_path: Path) -> None:
+    for name in range(50):
+        (tmp_path / str(name)).mkdir()
+    (tmp_path / "7/last").mkdir()
+    files = Counting()
+    here = World(files, str(tmp_path / "home"))
+    assert here.near(str(tmp_path) + "/x" * 1000 + "/last") == [str(tmp_path / "7/last")]
+    assert files.count < 2_000 + 53 * world.NEAR_NAMES
+    assert here.near("C:" + "\\x" * 1_000_000) == []
+
+
+def test_a_path_that_no_system_call_takes() -> None:
+    assert World().look("/x" * 500_000).why == os.strerror(errno.ENAMETOOLONG)

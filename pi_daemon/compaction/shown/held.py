@@ -17,6 +17,12 @@ PARTS = 200
 OVERLAP = 2_000
 """Characters in which a part and the text that a later edit replaced may overlap at an end: some 40 lines."""
 
+ANCHOR = 16
+"""Characters of an overlap that are looked for first, so that not each length has to be tried."""
+
+TRIES = 50
+"""Places of an anchor that are looked at. Text that repeats itself has more; then a shorter overlap counts."""
+
 EARLIER = 50
 """Earlier texts of a file that are known again."""
 
@@ -177,7 +183,20 @@ def _is_there(part: _Part, text: str) -> bool:
 
 def _apart(text: str, old: str) -> str:
     """`text` without what `old` has of it at an end."""
-    most = min(len(text), len(old), OVERLAP)
-    end = next((size for size in range(most, 0, -1) if text.endswith(old[:size])), 0)
-    start = next((size for size in range(most, 0, -1) if text.startswith(old[-size:])), 0)
+    end = _overlap(text[-OVERLAP:], old[:OVERLAP])
+    start = _overlap(old[-OVERLAP:], text[:OVERLAP])
     return text[start : len(text) - end]
+
+
+def _overlap(before: str, after: str) -> int:
+    """The most characters with which `before` ends and `after` begins."""
+    anchor = after[:ANCHOR]
+    at = before.find(anchor) if len(anchor) == ANCHOR else -1
+    for _ in range(TRIES):
+        if at < 0:
+            break
+        if after.startswith(before[at:]):
+            return len(before) - at
+        at = before.find(anchor, at + 1)
+    most = min(len(before), len(after), ANCHOR - 1)
+    return next((size for size in range(most, 0, -1) if before.endswith(after[:size])), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -14,16 +15,20 @@ _ELSEWHERE = re.compile(
     r"(?:^|[\s;&|(])(?:cd|pushd|popd|ssh|docker|kubectl)\s|\sworktree\s|\s-C\s|--git-dir|--work-tree"
 )
 _MAKES_COMMITS = re.compile(r"\b(?:commit|cherry-pick|revert|merge|am|rebase|pull)\b")
-_REWRITES = re.compile(
-    r"\bgit\s[^;&|\n]*\b(?:rebase|filter-branch|filter-repo|reset\b[^;&|\n]*(?:--hard|--soft|--keep|--merge|~|\^|@\{))"
+_GIT_IN = re.compile(r"\bgit\s")
+_REWRITES = (
+    (_GIT_IN, re.compile(r"\b(?:rebase|filter-branch|filter-repo)")),
+    (_GIT_IN, re.compile(r"\breset\b"), re.compile(r"--hard|--soft|--keep|--merge|~|\^|@\{")),
 )
-_AMENDS = re.compile(r"\bgit\s[^;&|\n]*\bcommit\b[^;&|\n]*--amend")
-_SILENT = re.compile(
-    r"\bgit\s[^;&|\n]*\b(?:(?:checkout|switch)\b[^;&|\n]*\s(?:-q|--quiet)|branch\s+(?:-m|-M|--move)\b)"
+_AMENDS = ((_GIT_IN, re.compile(r"\bcommit\b"), re.compile(r"--amend")),)
+_SILENT = (
+    (_GIT_IN, re.compile(r"\b(?:checkout|switch)\b"), re.compile(r"\s(?:-q|--quiet)")),
+    (_GIT_IN, re.compile(r"\bbranch\s+(?:-m|-M|--move)\b")),
 )
-_MAKES_BRANCH = re.compile(r"\b(?:checkout|switch)\s[^;&|\n]*-[bc]\b")
+_MAKES_BRANCH = ((re.compile(r"\b(?:checkout|switch)\s"), re.compile(r"-[bc]\b")),)
 _ASKS_BRANCH = re.compile(r"git\s+(?:branch\s+--show-current|rev-parse\s+--abbrev-ref\s+HEAD)\s*\Z")
 _ASKS_HEAD = re.compile(r"git\s+rev-parse\s+HEAD\s*\Z")
+_PARTS = re.compile(r"[;&|\n]+")
 _NAME = re.compile(r"[^\s~^:?*\[\\]{1,250}")
 _TOLD = re.compile(
     r"^\[(?P<commit>detached HEAD|[^\s\]]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,64})\] "
@@ -91,12 +96,12 @@ class GitShown:
 
     def _forget(self, command: str, folder: str) -> None:
         """What this command makes untrue by itself."""
-        if _REWRITES.search(command):
+        if _has(command, _REWRITES):
             self.commits = [commit for commit in self.commits if commit.folder != folder]
             self.heads.pop(folder, None)
-        elif _AMENDS.search(command) and self.commits:
+        elif self.commits and _has(command, _AMENDS):
             self.commits.pop()
-        if _SILENT.search(command):
+        if _has(command, _SILENT):
             self.branches.pop(folder, None)
 
     def _take(self, told: re.Match[str], command: str, entry_id: str, folder: str) -> None:
@@ -112,6 +117,22 @@ class GitShown:
             self.branches[folder] = Branch(None, entry_id, folder)
         elif told["starred"] is None or re.search(r"\bgit\s+branch\b", command):
             name = told["on"] or told["to"] or told["already"] or told["starred"]
-            if told["to"] is not None and not _MAKES_BRANCH.search(command):
+            if told["to"] is not None and not _has(command, _MAKES_BRANCH):
                 self.heads.pop(folder, None)  # which commit that one was at isn't shown
             self.branches[folder] = Branch(name, entry_id, folder)
+
+
+def _has(command: str, rows: Sequence[Sequence[re.Pattern[str]]]) -> bool:
+    """Whether a part of a shell command has, one after the other, all that one of `rows` looks for. As one expression
+    that would cost the third power of the command's length, and it is a stranger's."""
+    return any(_in_order(part, row) for part in _PARTS.split(command) for row in rows)
+
+
+def _in_order(part: str, row: Sequence[re.Pattern[str]]) -> bool:
+    at = 0
+    for wanted in row:
+        found = wanted.search(part, at)
+        if found is None:
+            return False
+        at = found.end()
+    return True
