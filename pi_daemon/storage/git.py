@@ -27,7 +27,6 @@ _ALWAYS = (
     *("--no-pager", "--literal-pathspecs"),
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "protocol.allow=never"),
 )
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH")
 """Of git's own variables. The others say which repository to take: the daemon may have been started in another."""
@@ -152,7 +151,10 @@ def _environment() -> dict[str, str]:
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
+        # An older git doesn't know the first; the second can't be undone by a repository's configuration, which
+        # `protocol.allow` can: a URL of ext:: is a command.
         "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
         "GIT_NO_REPLACE_OBJECTS": "1",
     }
 

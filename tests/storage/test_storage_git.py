@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 from collections.abc import Coroutine
 from pathlib import Path
@@ -146,6 +147,25 @@ def test_it_runs_nothing_that_the_repository_names_and_writes_nothing(tmp_path: 
     found = ask(git.status(str(root)))
     assert ".gitattributes" in {os.path.basename(one.path) for one in found.dirty}
     assert _stamps(root) == before
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_older_git_fetches_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, real = made(tmp_path / "r"), shutil.which("git")
+    settings = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::touch {tmp_path}/ran",
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+    }
+    for name, value in settings.items():
+        run(root, "config", name, value)
+    (tmp_path / "git").write_text(f'#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec {real} "$@"\n')
+    (tmp_path / "git").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert ask(git.missing(str(root), ["a" * 40])) == {"a" * 40}
     assert not (tmp_path / "ran").exists()
 
 
