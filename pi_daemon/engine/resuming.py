@@ -27,6 +27,10 @@ PORTION = 4 * 1024 * 1024
 """Bytes of lines that are read at a time."""
 
 
+CLAIM_COST = 16
+"""So many bytes of other lines cost as much as one of a summary, which is taken apart."""
+
+
 class Has(Struct, frozen=True):
     """What a client says it has, by name; None: it doesn't say."""
 
@@ -109,9 +113,14 @@ def _portions(heads: Sequence[Head]) -> Iterator[Sequence[Head]]:
 
 async def _claims(session: LiveSession, path: Sequence[Head]) -> dict[str, list[Claim]]:
     found: dict[str, list[Claim]] = {}
-    heads = [head for head in path if head.type in ("compaction", "branch_summary")]
-    for head, line in zip(heads, await session.lines(heads), strict=True):
-        found.setdefault(head.type, []).extend(claims(loads(line), head.id))
+    for portion in _portions([head for head in path if head.type in ("compaction", "branch_summary")]):
+        lines = await session.lines(portion)
+
+        def see(portion: Sequence[Head] = portion, lines: Sequence[bytes] = lines) -> None:
+            for head, line in zip(portion, lines, strict=True):
+                found.setdefault(head.type, []).extend(claims(loads(line), head.id))
+
+        await offload(CLAIM_COST * sum(map(len, lines)), see)
     return found
 
 
