@@ -7,7 +7,9 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 
+from pi_daemon.compaction.shown.places import resolve
 from pi_daemon.documents.asked import Asked
 from pi_daemon.documents.positions import Encoding
 from pi_daemon.documents.uris import uri_of
@@ -245,6 +247,7 @@ def _paths(line: Line, cwd: str, encoding: Encoding) -> list[tuple[Range, str]]:
     if _ARGUMENT.search(line.text) is None:
         return []
     found: list[tuple[Range, str]] = []
+    home = str(Path.home())
     for what, start, end, path in walk(line.text):
         if what != "string" or len(path) != 5 or path[3] != "arguments" or path[4] not in _PATHS:
             continue
@@ -252,8 +255,8 @@ def _paths(line: Line, cwd: str, encoding: Encoding) -> list[tuple[Range, str]]:
             value = loads(line.text[start:end])
         except BadJson:
             continue
-        absolute = os.path.normpath(os.path.join(cwd, os.path.expanduser(value))) if value and "\0" not in value else ""
-        if os.path.isabs(absolute) and _encodes(absolute):
+        absolute = resolve(value, cwd, home) if value and "\0" not in value else ""
+        if os.path.isabs(absolute) and "\0" not in absolute and _encodes(absolute):
             found.append((span(line, start + 1, end - 1, encoding), absolute))
     return found
 

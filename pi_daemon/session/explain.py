@@ -63,11 +63,15 @@ class Explanation:
         if not self.broken:
             return self._tree.entries[start : min(stop, self.count)]
         if self._merged is None:
-            merged: list[Head | Damage] = list(self._tree.entries[: self.count - len(self.broken)])
-            offsets = [head.offset for head in self._tree.entries[: len(merged)] if head.offset != IN_MEMORY]
-            for damage in reversed(self.broken):
-                merged.insert(bisect_left(offsets, damage.offset or 0), damage)
-            self._merged = merged
+            stored: list[Head | Damage] = list(self._tree.entries[: self.count - len(self.broken)])
+            offsets = [head.offset for head in self._tree.entries[: len(stored)] if head.offset != IN_MEMORY]
+            merged: list[Head | Damage] = []
+            at = 0
+            for damage in self.broken:
+                before = bisect_left(offsets, damage.offset or 0, at)
+                merged += [*stored[at:before], damage]
+                at = before
+            self._merged = merged + stored[at:]
         return self._merged[start:stop]
 
     def of(self, item: Head | Damage) -> Explained:
@@ -251,8 +255,13 @@ class Explanation:
     def _cut(self, root: Head, reason: Reason | None = None) -> Why:
         """The chain of parents ends at `root`, though that names one."""
         missing = root.parent_id if root.parent_id not in self._tree else None
-        line = next((damage.line for damage in self.broken if root.id in damage.entry_ids), None)
+        line = self._taken.get(root.id)
         return Why(reason or ("loop" if missing is None else "orphaned"), root=root.id, missing=missing, line=line)
+
+    @cached_property
+    def _taken(self) -> dict[str, int | None]:
+        """By the id of an entry whose parent is missing: the first damaged line that may have been that one."""
+        return {entry_id: damage.line for damage in reversed(self.broken) for entry_id in damage.entry_ids}
 
 
 def _omits(edit: Head) -> bool:

@@ -422,3 +422,16 @@ async def test_lone_surrogates_anywhere(desk: Desk) -> None:
                 await editor.about(path, "prepareCallHierarchy", number, 0)
                 await actions(editor, path, number)
             await editor.call("workspace/symbol", query="cut")
+
+
+async def test_a_home_of_nobody_is_no_link(desk: Desk) -> None:
+    names = ["~\ud83d/a", "~\0", "~no body\n/a", "~" + "x" * 10_000, "file:///a%00", "there.txt"]
+    calls = [call(f"c{number}", "read", path=name) for number, name in enumerate(names)]
+    (desk.path / "there.txt").write_text("")
+    path = desk.write(
+        "home", header(cwd=str(desk.path)), user("u1", None), answer("a1", "u1", calls, stopReason="toolUse")
+    )
+    async with desk.running():
+        editor = await desk.editor()
+        found = await editor.about(path, "documentLink")
+        assert [one["target"] for one in found] == [uri_of(str(desk.path / "there.txt"))]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from pi_daemon.session.explain import Explanation
 from pi_daemon.session.head import Damage, Head
@@ -318,3 +319,21 @@ def test_a_path_of_a_hundred_thousand_entries_is_explained() -> None:
     assert {found.of(one).why.reason for one in heads[1:]} == {"afterLeaf"}
     found = explain(SessionTree(heads), heads[-1].id)
     assert [found.of(one).sent for one in heads] == list(range(depth))
+
+
+def test_as_many_damaged_lines_as_orphans() -> None:
+    """Each orphan is told which line took its parent, at the cost of looking that up."""
+    count = 30_000
+    one = head(line("message", "x", None, message={"role": "user", "content": "hi"}))
+    tree = SessionTree()
+    for number in range(count):
+        tree.add(structs.replace(one, id=f"e{number}", parent_id=f"gone{number}", offset=200 * number))
+    damage = [
+        Damage("notJson", "", line=2 * number + 3, offset=200 * number + 100, length=99, entry_ids=[f"e{number}"])
+        for number in range(count)
+    ]
+    found = explain(tree, f"e{count - 1}", damage)
+    items = found.items(0, 2 * count)
+    assert [one is damage[place // 2] for place, one in enumerate(items)] == [False, True] * count
+    whys = [found.of(one).why for one in items[::2]]
+    assert [(why.reason, why.line) for why in whys[:-1]] == [("orphaned", 2 * n + 3) for n in range(count - 1)]
