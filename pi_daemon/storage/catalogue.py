@@ -26,7 +26,7 @@ from pi_daemon.storage.layout import Layout
 from pi_daemon.storage.lines import whole_lines
 from pi_daemon.storage.listed import Listed, Place
 from pi_daemon.storage.protocols import SessionChange, SessionRef, SessionSummary
-from pi_daemon.storage.scan import MARK, mark_before
+from pi_daemon.storage.scan import MARK, is_entry, mark_before
 from pi_daemon.storage.summary import Summary, Tally, newest_first
 from pi_daemon.storage.system import READ, Files
 
@@ -323,7 +323,7 @@ class Catalogue:
             try:
                 if known is not None and not self._grew(fd, known, state):
                     known = None
-                if known is not None and known.identity == identity(state):
+                if known is not None and known.identity == identity(state) and known.end >= state.st_size:
                     known.proven = True
                     return
                 self._sum(path, fd, header, known, state)
@@ -340,24 +340,30 @@ class Catalogue:
         return same and hashed(mark_before(self._files, fd, known.end)) == known.mark
 
     def _sum(self, path: str, fd: int, header: Header, known: Summed | None, state: os.stat_result) -> None:
-        """Read on. A last line without its newline counts, but will be read again."""
+        """Read on. A last line without its newline counts where it is a whole object."""
         end, mark = (0, b"") if known is None else (known.end, known.mark)
         before = mark
         summary = Summary(header if known is None else known.header, None if known is None else known.tally)
-        shown = summary
+        goes_on = end > 0 and not mark_before(self._files, fd, end).endswith(b"\n")
         for block, start in whole_lines(self._files, fd, end):
-            if not block.endswith(b"\n"):
-                shown = summary.branched()
-                shown.read(block)
+            lines = block
+            if goes_on:
+                line, newline, lines = block.partition(b"\n")
+                if line.strip():  # what was an entry has become something else
+                    self._sum(path, fd, header, None, state)
+                    return
+                goes_on = not newline
+            elif not block.endswith(b"\n") and not is_entry(block):
                 break
-            summary.read(block)
+            if lines:
+                summary.read(lines)
             end = start + len(block)
             mark = hashed(block[-MARK:] if len(block) >= MARK else mark_before(self._files, fd, end))
         summary.ended()
         if known is not None and summary.tally.runs.unknown:
             self._sum(path, fd, header, None, state)
             return
-        made = shown.made(SessionRef(header.id, path), state.st_size, state.st_mtime_ns / 1e6)
+        made = summary.made(SessionRef(header.id, path), state.st_size, state.st_mtime_ns / 1e6)
         found = Summed(identity(state), summary.header, summary.tally, end, mark or hashed(b""), made)
         self._note("changed" if path in self._summaries else "created", found)
         self._summaries[path] = found

@@ -66,6 +66,12 @@ def mark_before(files: Files, fd: int, end: int) -> bytes:
     return files.read(fd, end - start, start) if end else b""
 
 
+def is_entry(line: bytes) -> bool:
+    """Whether a last line without a newline is all there. An entry of version 1 has no id."""
+    item = read_line(line, 0)
+    return item is not None and (not isinstance(item, BadLine) or item.kind == "noId")
+
+
 class Reader:
     """Reads one file, from its start and on as it grows.
 
@@ -139,7 +145,7 @@ class Reader:
             if goes_on:
                 goes_on = is_open
                 block = self._bad_end(found, block, start)
-            elif is_open and not self._is_entry(block):
+            elif is_open and not is_entry(block):
                 fragment = bool(block.strip())
                 if fragment:
                     self._torn(found, block, start)
@@ -151,12 +157,6 @@ class Reader:
                 break
         mtime_ns = state.st_mtime_ns if stop is None else -1
         return found, Tail(end, size, mtime_ns, mark_before(files, fd, end), is_open, fragment)
-
-    @staticmethod
-    def _is_entry(line: bytes) -> bool:
-        """Whether a last line without a newline is all there. An entry of version 1 has no id."""
-        item = read_line(line, 0)
-        return item is not None and (not isinstance(item, BadLine) or item.kind == "noId")
 
     def read_ended(self, line: bytes, offset: int) -> list[Damage]:
         """What a fragment is once a newline has been put behind it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct, field, structs
+from msgspec import Raw, Struct, field
 
 from pi_daemon.session.dates import from_ms, to_ms
 from pi_daemon.session.head import Header
@@ -97,12 +97,6 @@ class Summary:
     def ended(self) -> None:
         """The pass is over: what only it needs is let go."""
         self._known = None
-
-    def branched(self) -> Summary:
-        """A copy, to read on what may yet change."""
-        tally = self.tally
-        tally = structs.replace(tally, models=dict(tally.models), labels=dict(tally.labels), runs=tally.runs.branched())
-        return Summary(self.header, tally)
 
     def read(self, block: bytes) -> None:
         """`block` ends with a newline, but for the last one of a file. What can't be read is passed over."""

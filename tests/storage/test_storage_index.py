@@ -394,3 +394,28 @@ async def test_it_stops_when_something_was_told_at_that_moment(place: Place) -> 
             await asyncio.sleep(0)
         made.indexed.note([str(path)])
         await asyncio.wait_for(made.indexed.stop(), 20)
+
+
+async def test_a_last_line_without_its_newline_is_listed_summed_and_found_in_every_process(place: Place) -> None:
+    path = place.put(b"\n".join([HEADER, message("a", None, "an okapi"), answer("b", "a", "a zebra")]))
+    for _ in range(2):
+        async with desk(place) as made:
+            await made.indexed_all()
+            assert [summary.message_count for summary in await made.listed()] == [2]
+            assert (await made.indexed.totals(None)).cost == 0.5
+            assert await made.ids("zebra") == ["b"]
+    async with desk(place) as made:
+        for more in (b"\n", message("c", "b", "another zebra"), b"\n" + message("d", "c", "a zebra too") + b"\n"):
+            with open(path, "ab") as file:
+                file.write(more)
+            await made.indexed_all()
+        hits = {hit.entry_id: hit.on_path for hit in await made.hits("zebra")}
+        assert hits == {"b": True, "c": True, "d": True}
+        with open(path, "ab") as file:
+            file.write(message("e", "d", "quagga"))
+        await made.indexed_all()
+        assert await made.ids("quagga") == ["e"]
+        with open(path, "ab") as file:
+            file.write(b"}\n" + message("f", "d", "a gnu"))
+        await made.indexed_all()
+        assert (await made.ids("quagga"), await made.ids("gnu")) == ([], ["f"])

@@ -57,6 +57,16 @@ async def test_a_file_that_grew_is_read_on(place: Place) -> None:
     assert [summary.name for summary in await repository.list(None)] == ["new"]
 
 
+async def test_a_last_line_that_is_whole_without_its_newline_counts_until_it_is_spoiled(place: Place) -> None:
+    repository = place.repository()
+    path = place.put(b"\n".join([HEADER, A, B]))
+    assert await count(repository) == [2]
+    for more, messages in ((b"  ", 2), (b" \n" + C, 3), (b"\n", 3), (message("d", "c", "x"), 4), (b"}\n" + A, 4)):
+        with open(path, "ab") as file:
+            file.write(more)
+        assert await count(repository) == [messages]
+
+
 async def test_a_file_that_was_rewritten_is_read_anew(place: Place) -> None:
     repository = place.repository()
     path = place.put([HEADER, A, B])

@@ -88,13 +88,22 @@ def gather(files: Files, path: str, row: Row, known: TextState | None, tail: Tai
         if (state.st_dev, state.st_ino) != row.identity[:2] or state.st_size < row.end:
             return None
         anew = known is None or (known.dev, known.ino) != row.identity[:2] or known.end > row.end
-        if known is not None and not anew and hashed(mark_before(files, fd, known.end)) != known.mark:
+        mark = b"" if known is None or anew else mark_before(files, fd, known.end)
+        if known is not None and not anew and hashed(mark) != known.mark:
             anew = True
+        newline = 0
+        if known is not None and not anew and mark and not mark.endswith(b"\n"):
+            # The last line was indexed before it had its newline.
+            behind = files.read(fd, 1, known.end) if row.end > known.end else b""
+            newline = int(behind == b"\n")
+            anew = behind not in (b"", b"\n")
         start, line = (0, 0) if known is None or anew else (known.end, known.lines)
         dropped: list[tuple[int, str]] = []
         if tail is not None and not anew and tail.chars < BLOCK_CHARS // 2 and tail.end == start:
             dropped.append((tail.id, text_of(read_lines(files.read(fd, tail.end - tail.start, tail.start)))))
             start, line = tail.start, tail.line
+        else:
+            start += newline
         file_id = known.id if known is not None else 0
         part = Part(path, TextState(file_id, state.st_dev, state.st_ino, start, line, b""), [], dropped, anew)
         _read(files, fd, part, row.end, most)

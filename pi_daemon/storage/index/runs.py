@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from copy import copy
 
 from msgspec import Struct
 
@@ -74,10 +73,6 @@ class Runs(Struct, array_like=True):
         if self.odd:
             runs.clear()
             self.missing.clear()
-
-    def branched(self) -> Runs:
-        """A copy that may grow by itself."""
-        return Runs([copy(run) for run in self.runs], self.last, self.odd, self.unknown, list(self.missing))
 
     def places(self) -> Places:
         return Places(self.runs)
