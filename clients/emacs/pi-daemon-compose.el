@@ -14,6 +14,7 @@
 
 (defvar-local pi-daemon-compose--session nil "The id of the session that the text is for.")
 (defvar-local pi-daemon-compose--leaf nil "Its leaf when the text was taken.")
+(defvar-local pi-daemon-compose--branch nil "Whether others went on from there, and the user knows.")
 
 (defvar pi-daemon-compose-mode-map
   (let ((map (make-sparse-keymap)))
@@ -47,14 +48,25 @@
       (user-error "There is nothing to append: type the message, or C-c C-k"))
     (pi-daemon-request
      "session/append"
-     (list :sessionId pi-daemon-compose--session :expectedLeafId pi-daemon-compose--leaf
+     (list :sessionId pi-daemon-compose--session
+           (if pi-daemon-compose--branch :parentId :expectedLeafId) pi-daemon-compose--leaf
            :entries (vector (list :type "message"
                                   :message (list :role "user" :content text
                                                  :timestamp (floor (* 1000 (float-time)))))))
      (lambda (_)
        (set-buffer-modified-p nil)
        (quit-windows-on (current-buffer) t)
-       (message "Appended")))))
+       (message "Appended"))
+     :else #'pi-daemon-compose--refused)))
+
+(defun pi-daemon-compose--refused (error)
+  "ERROR has kept the message from being appended.
+Where others have gone on meanwhile the next time makes a branch."
+  (if (not (equal (plist-get error :reason) "leafMoved"))
+      (pi-daemon-complain error)
+    (setq pi-daemon-compose--branch t
+          header-line-format "Another client went on: C-c C-c appends the message beside that, C-c C-k leaves it")
+    (message "pi-daemon: another client went on; C-c C-c again makes a branch")))
 
 (defun pi-daemon-compose-leave ()
   "Leave the message; it stays in the kill ring."

@@ -59,7 +59,7 @@
         (pi-test-until (pi-test-shows "<leaf> a better question"))
         (pi-test-until (not (buffer-live-p compose)))))))
 
-(ert-deftest pi-test-keys-edit-does-not-append-where-the-leaf-was-moved ()
+(ert-deftest pi-test-keys-edit-makes-a-branch-where-the-leaf-was-moved ()
   (let* ((session (pi-test-create)) (ids (pi-test-talk session 2)))
     (pi-test-with-tree session
       (pi-test-go (nth 2 ids))
@@ -67,9 +67,16 @@
       (let ((compose (pi-test-until (get-buffer "*pi message*"))))
         (pi-test-call "session/moveLeaf" :sessionId session :entryId (nth 3 ids))
         (with-current-buffer compose (pi-test-key "C-c C-c"))
-        (pi-test-until (pi-test-said "pi-daemon: .*the tree shows where it is"))
+        (pi-test-until (pi-test-said "pi-daemon: another client went on; C-c C-c again"))
         (should (equal (nth 3 ids) (pi-test-leaf session)))
         (should (buffer-live-p compose))
+        (with-current-buffer compose (pi-test-key "C-c C-c"))
+        (pi-test-until (not (buffer-live-p compose)))
+        (pi-test-until (pi-test-shows "<leaf> question 2"))
+        (should-not (member (pi-test-leaf session) ids)))
+      (pi-test-go (nth 2 ids))
+      (pi-test-key "e")
+      (let ((compose (pi-test-until (get-buffer "*pi message*"))))
         (with-current-buffer compose (pi-test-key "C-c C-k"))
         (should-not (buffer-live-p compose))))))
 

@@ -57,7 +57,7 @@ def test_a_message_is_edited_anew_and_written(nvim: Neovim, talk: Talk, other: C
     assert message["role"] == "user" and message["content"] == "Make it twenty.\nPlease."
 
 
-def test_what_is_written_while_another_goes_on_is_kept_and_not_appended(
+def test_what_is_written_while_another_goes_on_becomes_a_branch_when_written_again(
     nvim: Neovim, talk: Talk, other: Client
 ) -> None:
     nvim.go_to("Make it two.")
@@ -65,8 +65,13 @@ def test_what_is_written_while_another_goes_on_is_kept_and_not_appended(
     nvim.until("vim.bo.buftype == 'acwrite'")
     theirs = talk.user("I was faster.")
     nvim.command("write")
-    assert "Another client was faster" in nvim.until_told("can't append the message")
+    assert len(nvim.until_told("another client went on")) < 66  # a longer one has to be confirmed
     assert talk.leaf == theirs and nvim.lines() == ["Make it two."]
+    nvim.command("write")
+    nvim.until_told("the message was appended")
+    appended = other.entries(talk.id, ids=[talk.leaf or ""])["entries"][0]
+    assert appended["message"]["content"] == "Make it two."
+    assert appended["parentId"] == entry(other, talk, "It prints one.")
 
 
 def test_the_text_can_go_to_a_function_instead(nvim: Neovim, talk: Talk) -> None:

@@ -9,6 +9,19 @@ local M = {}
 
 local number = 0
 
+--- For the bar above the buffer, and for one line of a small screen.
+local USAGE = " Edited anew · :w appends it as the user's message · :bwipe! leaves it"
+local MOVED = "another client went on. :w again makes a branch."
+
+--- Somebody has gone on from where the message belongs: the next write puts it there all the same, as a branch.
+local function moved(buffer)
+  vim.b[buffer].pi_daemon_branch = true
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+    vim.wo[window].winbar = " Another client went on · :w appends it beside that, as a branch · :bwipe! leaves it"
+  end
+  notify.warn(MOVED)
+end
+
 local function send(session, buffer)
   local words = table.concat(api.nvim_buf_get_lines(buffer, 0, -1, false), "\n")
   if vim.trim(words) == "" then
@@ -16,10 +29,12 @@ local function send(session, buffer)
   end
   local seconds, microseconds = vim.uv.gettimeofday()
   local message = { role = "user", content = words, timestamp = seconds * 1000 + math.floor(microseconds / 1000) }
-  local params =
-    { entries = { { type = "message", message = message } }, expectedLeafId = vim.b[buffer].pi_daemon_leaf }
+  local place = vim.b[buffer].pi_daemon_branch and "parentId" or "expectedLeafId"
+  local params = { entries = { { type = "message", message = message } }, [place] = vim.b[buffer].pi_daemon_leaf }
   session:request("session/append", params, function(problem)
-    if problem then
+    if problem and problem.reason == "leafMoved" and api.nvim_buf_is_valid(buffer) then
+      return moved(buffer)
+    elseif problem then
       return notify.failed("append the message", problem)
     end
     if api.nvim_buf_is_valid(buffer) then
@@ -47,7 +62,7 @@ function M.open(session, words, leaf)
     end,
   })
   api.nvim_open_win(buffer, true, { split = "below", win = 0, height = 10 })
-  vim.wo[0][0].winbar = " Edited anew · :w appends it as the user's message · :bwipe! leaves it"
+  vim.wo[0][0].winbar = USAGE
   pcall(vim.treesitter.start, buffer, "markdown")
   return buffer
 end
