@@ -110,14 +110,27 @@ It is written as sessions have it."
                         (puthash (plist-get session :path) t known))))
                   (append (plist-get (car ours) :sessions) (plist-get (car all) :sessions) nil))))
 
+(defvar pi-daemon--page 1000
+  "Sessions that are asked for at a time: as many as the protocol allows.")
+
 (defun pi-daemon--ask-list (params)
-  "Ask for the sessions with PARAMS.
+  "Ask for the sessions with PARAMS, page by page.
 Return a list whose first element becomes the answer or the error."
   (let ((asked (list nil)))
-    (pi-daemon-request "session/list" `(:limit 1000 ,@params)
-                       (lambda (result) (setcar asked result))
-                       :else (lambda (error) (setcar asked error)))
+    (pi-daemon--ask-page params asked nil nil)
     asked))
+
+(defun pi-daemon--ask-page (params asked cursor before)
+  "Ask for the page of sessions at CURSOR, with PARAMS.
+BEFORE are the sessions of earlier pages; ASKED gets them all."
+  (pi-daemon-request
+   "session/list" `(:limit ,pi-daemon--page ,@params ,@(and cursor (list :cursor cursor)))
+   (lambda (result)
+     (let ((sessions (vconcat before (plist-get result :sessions))) (next (plist-get result :nextCursor)))
+       (if next
+           (pi-daemon--ask-page params asked next sessions)
+         (setcar asked (list :sessions sessions)))))
+   :else (lambda (error) (setcar asked error))))
 
 (defun pi-daemon--choose (sessions here)
   "Have one of SESSIONS chosen.

@@ -186,6 +186,7 @@
          (default-directory (file-name-as-directory here))
          (ours (plist-get (pi-test-call "session/create" :cwd here :persist "immediate" :name "of here") :sessionId))
          (theirs (pi-test-create "of elsewhere"))
+         (pi-daemon--page 1)
          asked)
     (pi-test-append ours (pi-test-user "hello"))
     (pi-test-append theirs (pi-test-user "hello, too"))

@@ -318,3 +318,15 @@ def test_neovims_own_list_has_many_sessions_a_screen_at_a_time(nvim: Neovim, tal
     pages = nvim.lua("return _G.pages")
     assert [len(page) for page in pages] == [20, 8]
     assert pages[0][-1] == "19: … 7 more" and "What is in a.py?" in pages[0][1]
+
+
+def test_all_sessions_can_be_chosen_and_told_apart(nvim: Neovim, talk: Talk, other: Client) -> None:
+    far = "/an-unreadably-long/way/to/some/place/where/projects/lie/project-7"
+    made = [other.create_session(far, persist="immediate", name="twin")["sessionId"] for _ in range(5)]
+    nvim.lua("require('pi_daemon.open').PAGE = 2")
+    nvim.keys("s")
+    nvim.until("#_G.asked > 0")
+    twins = [line for line in nvim.lua("return _G.asked[1].items") if "twin" in line]
+    assert len(set(twins)) == 5 and all("lie/project-7" in line and len(line) <= 114 for line in twins)
+    for session in made:
+        assert sum(session.startswith(line.split("twin")[1].split()[0]) for line in twins) == 1

@@ -15,16 +15,50 @@ local function title(info)
   return text.line(words ~= "" and words or "(empty)")
 end
 
---- One line of the screen: when, what, and where if that is elsewhere.
-local function described(info)
-  local when = info.modified:sub(1, 16):gsub("T", " ")
-  local where = ""
-  if info.cwd ~= vim.fn.getcwd() then
-    where = "  " .. text.shortened(text.line(vim.fn.pathshorten(vim.fn.fnamemodify(info.cwd, ":~"), 3)), 30)
+--- Columns for a directory.
+local WHERE = 30
+
+--- A directory, whose end says most.
+local function directory(cwd)
+  local path = text.line(vim.fn.fnamemodify(cwd, ":~"))
+  local width = vim.fn.strchars(path)
+  while vim.fn.strdisplaywidth(path) > WHERE do
+    width = width - 1
+    path = "…" .. vim.fn.strcharpart(path, vim.fn.strchars(path) - width + 1)
   end
-  local room = math.max(10, math.min(vim.o.columns, 120) - NUMBERS - #when - 2 - vim.fn.strdisplaywidth(where))
+  return path
+end
+
+--- One line of the screen: when, what, and where if that is elsewhere. `twice`: others are called the same.
+local function described(info, twice)
+  local when = info.modified:sub(1, 16):gsub("T", " ")
+  local where = info.cwd ~= vim.fn.getcwd() and "  " .. directory(info.cwd) or ""
+  local id = twice and "  " .. text.line(info.sessionId:sub(1, twice)) or ""
+  local taken = NUMBERS + #when + 2 + vim.fn.strdisplaywidth(where .. id)
+  local room = math.max(10, math.min(vim.o.columns, 120) - taken)
   local words = text.shortened(title(info), room)
-  return when .. "  " .. words .. (" "):rep(room - vim.fn.strdisplaywidth(words)) .. where
+  return when .. "  " .. words .. id .. (" "):rep(room - vim.fn.strdisplaywidth(words)) .. where
+end
+
+--- By title, how much of an id tells those apart that share it.
+local function twins(infos)
+  local ids, length = {}, {}
+  for _, info in ipairs(infos) do
+    local name = title(info)
+    ids[name] = ids[name] or {}
+    table.insert(ids[name], info.sessionId)
+  end
+  for name, same in pairs(ids) do
+    table.sort(same)
+    for place = 2, #same do
+      local one, other, size = same[place - 1], same[place], 8
+      while size < #one and one:sub(1, size) == other:sub(1, size) do
+        size = size + 1
+      end
+      length[name] = math.max(length[name] or 8, size)
+    end
+  end
+  return length
 end
 
 --- Whether choices are put by Neovim itself, which prints them all. Plugins that replace it let one scroll and search.
@@ -56,7 +90,11 @@ local function select(items, options, choose, from)
 end
 
 local function choose_of(infos, prompt)
-  select(infos, { prompt = prompt, format_item = described, kind = "pi-daemon-session" }, function(info)
+  local twice = twins(infos)
+  local function format(info)
+    return described(info, twice[title(info)])
+  end
+  select(infos, { prompt = prompt, format_item = format, kind = "pi-daemon-session" }, function(info)
     if info then
       open.session({ sessionId = info.sessionId })
     end
@@ -64,15 +102,15 @@ local function choose_of(infos, prompt)
 end
 
 local function list(callback)
-  open.list({ limit = 1000 }, function(problem, found)
+  open.all(function(problem, sessions)
     if problem then
       return notify.failed("list the sessions", problem)
     end
-    if #found.sessions == 0 then
+    if #sessions == 0 then
       local where = client.daemon and client.daemon.sessionsDir or "the sessions directory"
       return notify.info(("there are no sessions in %s yet: pi makes them."):format(where))
     end
-    callback(found.sessions)
+    callback(sessions)
   end)
 end
 

@@ -17,36 +17,40 @@ local function list(params, callback)
     callback(problem, found)
   end)
 end
-M.list = list
 
---- All sessions, page by page, until `take(info)` returns true.
-local function each(take, done)
+--- Sessions that are asked for at a time: as many as the protocol allows.
+M.PAGE = 1000
+
+--- All sessions, page by page: callback(problem, sessions).
+local function all(callback)
+  local sessions = {}
   local function page(cursor)
-    list({ limit = 1000, cursor = cursor }, function(problem, found)
+    client:request("session/list", { limit = M.PAGE, cursor = cursor }, function(problem, found)
       if problem then
-        return done(problem)
+        return callback(problem)
       end
-      for _, info in ipairs(found.sessions) do
-        take(info)
-      end
+      vim.list_extend(sessions, found.sessions)
       if found.nextCursor then
         return page(found.nextCursor)
       end
-      done(nil)
+      M.known = sessions
+      callback(nil, sessions)
     end)
   end
   page(nil)
 end
+M.all = all
 
 local function by_name(name, callback)
-  local whole, begun = {}, {}
-  each(function(info)
-    if info.sessionId == name or info.name == name then
-      table.insert(whole, info)
-    elseif vim.startswith(info.sessionId, name) then
-      table.insert(begun, info)
+  all(function(problem, sessions)
+    local whole, begun = {}, {}
+    for _, info in ipairs(sessions or {}) do
+      if info.sessionId == name or info.name == name then
+        table.insert(whole, info)
+      elseif vim.startswith(info.sessionId, name) then
+        table.insert(begun, info)
+      end
     end
-  end, function(problem)
     local found = #whole > 0 and whole or begun
     if problem then
       return callback(problem)
