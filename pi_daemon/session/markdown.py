@@ -17,7 +17,7 @@ _CONTAINERS = r"(?:[ \t]*+(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+
 _FENCE = re.compile(r"([ \t]*)(?:(`{3,})([^`]*)|(~{3,})(.*))")
 _HEADING = re.compile(rf"({_CONTAINERS})(#{{1,6}})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r"([> \t]*+)(=+|-+)[ \t]*")
-_INFO = re.compile(r"[ \t]*([A-Za-z0-9+#._-]{1,40})")
+_INFO = re.compile(r"[A-Za-z0-9+#._-]{1,40}(?![^ \t])")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _SPECIAL = re.compile(r"\\`+|\\[!-/:-@\[-`{-~]|`+|<|!\[|\](?=[(:])")
@@ -82,7 +82,8 @@ def contained(text: str, level: int, *, breaks: bool = False) -> list[str]:
 
 
 def _code_block(fence: re.Match[str], lines: Iterator[str]) -> list[str]:
-    """The block that the fence opens, from the lines up to its end. Without an end it takes all there are."""
+    """The block that the fence opens, from the lines up to its end. Without an end it takes all there are. What stands
+    behind the fence and names no language becomes the first line."""
     indent, marks = len(fence[1]), fence[2] or fence[4]
     closing = re.compile(rf"[ \t]*{re.escape(marks[0])}{{{len(marks)},}}[ \t]*")
     inside: list[str] = []
@@ -90,8 +91,10 @@ def _code_block(fence: re.Match[str], lines: Iterator[str]) -> list[str]:
         if closing.fullmatch(line):
             break
         inside.append(_dedented(line, indent))
-    info = _INFO.match(fence[3] or fence[5] or "")
-    return fenced("\n".join(inside), info[1] if info else "")
+    said = (fence[3] or fence[5] or "").strip(" \t")
+    language = _INFO.match(said)
+    more = said[language.end() :].lstrip(" \t") if language else said
+    return fenced("\n".join([more, *inside] if more else inside), language[0] if language else "")
 
 
 def _dedented(line: str, indent: int) -> str:
