@@ -140,6 +140,8 @@ async def _document(session: LiveSession, tree: SessionTree, wanted: Wanted) -> 
         data = await offload(sum(map(len, lines)), made)
         if data:
             yield len(portion), data
+    if rest := _text(document.end()):
+        yield 0, rest
 
 
 def _leaving(tree: SessionTree, leaf_id: str | None) -> tuple[list[Head], dict[str | None, list[Branch]]]:

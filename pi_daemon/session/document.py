@@ -65,6 +65,9 @@ class Document:
         lines = [line for block in blocks if block for line in (*block, "")]
         return [*lines, *self._left(head.id)]
 
+    def end(self) -> list[str]:
+        return [line for block in self._parts.unanswered() for line in (*block, "")]
+
     def _blocks(self, head: Head, entry: Json) -> list[list[str]]:
         match head.type:
             case "message":
@@ -95,9 +98,10 @@ class Document:
         content = message.get("content")
         match head.role:
             case "user":
-                return self._turn(head, content)
+                return [*self._parts.unanswered(), *self._turn(head, content)]
             case "assistant":
-                return [self._spoke(message), *self._parts.answer(content, LEVEL), _ended(message)]
+                before = self._parts.unanswered()
+                return [*before, self._spoke(message), *self._parts.answer(content, LEVEL), _ended(message)]
             case "toolResult":
                 return self._parts.result(message)
             case "bashExecution":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pi_daemon.session.edited import as_diff, take_edits
 from pi_daemon.session.facts import Json
 from pi_daemon.session.markdown import code, contained, fenced, plain, tidy
 from pi_daemon.session.rawjson import dumps
@@ -33,7 +34,8 @@ class Parts:
     def __init__(self, thinking: bool, full: bool) -> None:
         self._thinking = thinking
         self._full = full
-        self._open: dict[str, str] = {}  # calls without a result as yet, and what each is about
+        self._open: dict[str, str] = {}  # the calls of the last answer, and what each is about
+        self._waiting: dict[str, str] = {}  # those without a result as yet, and their tools' names
 
     def content(self, content: object, level: int, *, breaks: bool = False, text: bool = True) -> list[Block]:
         """Texts as Markdown, images by name. Without `text` the images alone."""
@@ -60,15 +62,19 @@ class Parts:
     def _call(self, block: Json) -> list[Block]:
         name, arguments = code(_string(block, "name"), NAME), block.get("arguments")
         known = dict(arguments) if isinstance(arguments, dict) else {}
+        edits = take_edits(known)
         telling = next((one for one in TELLING if isinstance(known.get(one), str) and known[one]), None)
         about = "" if telling is None else known[telling]
         short = "\n" not in about.strip() and len(about) <= ARGUMENT
         self._open[_string(block, "id")] = about
+        self._waiting[_string(block, "id")] = _string(block, "name")
         if telling is not None and short:
             del known[telling]
         shown = [[f"**Calls {name}**" + (f" {code(about)}" if about and short else "")]]
         if telling is not None and not short:
             shown.append(fenced(self._cut(known.pop(telling))))
+        if edits:
+            shown.append(fenced(self._cut(tidy(as_diff(edits))), "diff"))
         if known or (arguments is not None and not isinstance(arguments, dict)):
             text = tidy(_json(known or arguments))
             if not self._full and len(text) > ARGUMENTS:
@@ -76,7 +82,17 @@ class Parts:
             shown.append(fenced(text, "json"))
         return shown
 
+    def unanswered(self) -> list[Block]:
+        """The calls that have no result, once none can come any more."""
+        found = []
+        for call, name in self._waiting.items():
+            about = f" for {code(self._open[call], ARGUMENT)}" if len(self._open) > 1 and self._open.get(call) else ""
+            found.append([f"**{code(name, NAME)} has no result{about}**"])
+        self._waiting.clear()
+        return found
+
     def result(self, message: Json) -> list[Block]:
+        self._waiting.pop(_string(message, "toolCallId"), None)
         name = code(_string(message, "toolName"), NAME)
         several = len(self._open) > 1
         about = self._open.get(_string(message, "toolCallId"), "")

@@ -25,6 +25,7 @@ def test_export(commands: Commands, tmp_path: Path) -> None:
     written = document.read_text()
     assert written.startswith("# hello\n") and "\x1b" not in written and "## 2. right" in written
     assert commands.run("export", "aaaa-1", "--format", "markdown") == written
+    assert commands.run("export", "aaaa-1", "--format", "markdown", "-o", "-") == written and not Path("-").exists()
     assert "1 entry" not in written and f"2 entries to `{'a2'}`" in written
     assert commands.json("export", "aaaa-1", "--output", str(document), code=1)["error"]["data"]["errno"] == "EEXIST"
     assert "exists already" in commands.errors

@@ -279,6 +279,35 @@ def test_a_document(scene: Scene) -> None:
     asyncio.run(main())
 
 
+def test_edits_are_a_diff_and_calls_without_a_result_are_marked(scene: Scene) -> None:
+    def call(number: int, **arguments: object) -> dict[str, object]:
+        return {"type": "toolCall", "id": f"c{number}", "name": "edit", "arguments": {"path": "a.py", **arguments}}
+
+    calls = [
+        call(1, oldText="one\n```\n", newText="two\n"),
+        call(2, edits=[{"oldText": "a", "newText": "b\nc"}, {"oldText": "d", "newText": ""}]),
+        call(3, oldText="x"),
+    ]
+    result = {"role": "toolResult", "toolCallId": "c2", "toolName": "edit", "content": "done"}
+    answer = {"role": "assistant", "content": calls, "provider": "p", "model": "m", "stopReason": "toolUse"}
+    last = {**answer, "content": [call(4, oldText="y", newText="z")]}
+
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            session_id, _ = await talk(client)
+            drafts = [{"type": "message", "message": one} for one in (answer, result, last)]
+            await client.call("session/append", sessionId=session_id, entries=drafts)
+            document = (await client.call("session/export", sessionId=session_id, format="markdown"))["text"]
+            assert "**Calls `edit`** `a.py`\n\n````diff\n-one\n-```\n+two\n````\n" in document
+            assert "```diff\n-a\n+b\n+c\n@@\n-d\n```\n" in document
+            assert '```json\n{"oldText":"x"}\n```\n' in document
+            assert document.count("**`edit` has no result for `a.py`**") == 2
+            assert document.endswith("```diff\n-y\n+z\n```\n\n**`edit` has no result**\n\n")
+
+    asyncio.run(main())
+
+
 def test_progress_and_the_session_as_it_was(scene: Scene) -> None:
     async def main() -> None:
         async with scene.running():

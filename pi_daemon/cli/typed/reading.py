@@ -266,7 +266,10 @@ def export(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write it there, where nothing is yet; else it is printed."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write it there, where nothing is yet; else, and for `-`, it is printed.",
         ),
     ] = None,
     thinking: Annotated[
@@ -292,7 +295,7 @@ def export(
             session,
             format=chosen,
             leaf=leaf,
-            file=absolute(file),
+            file=None if file is not None and str(file) == "-" else absolute(file),
             thinking=thinking,
             full=full,
             recover=recover,
