@@ -26,6 +26,7 @@ from pi_daemon.compaction.summarizers.streams import ModelName
 from pi_daemon.daemon import log, paths, systemd
 from pi_daemon.daemon.following import Following
 from pi_daemon.daemon.idle import Idle
+from pi_daemon.daemon.panel import Panel
 from pi_daemon.daemon.resources import settle
 from pi_daemon.daemon.takeover import replace_older
 from pi_daemon.daemon.token import token
@@ -39,7 +40,7 @@ from pi_daemon.methods.service import DaemonService
 from pi_daemon.methods.shared import Shared
 from pi_daemon.methods.summarizer import offer
 from pi_daemon.rpc.call import Call
-from pi_daemon.rpc.connection import Channel, Connection
+from pi_daemon.rpc.connection import Channel, Connection, Gate
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.storage.files import FileRepository
@@ -137,6 +138,9 @@ class Daemon:
             stop=self.stop,
         )
         self.shared.ask_owner = _ask_owner
+        remember = config.unix.with_name(f"{config.unix.name}.panel") if config.unix is not None else None
+        self.panel = Panel(self.connect, config.limits, remember, self._serve)
+        self.shared.panel = self.panel.address
         self.hub.compactions.summarizers = self._summarizers()
         self.service = DaemonService(self.shared, Documents(self.hub, self._perform))
         self.servers: list[Server | StdioServer] = []
@@ -163,7 +167,7 @@ class Daemon:
         """What a command of an editor stands for."""
         return await self.service.handlers[method](call, params)
 
-    def connect(self, channel: Channel, wanted: str | None) -> Connection:
+    def connect(self, channel: Channel, wanted: str | Gate | None) -> Connection:
         return Connection(channel, self.service, self.config.limits, wanted)
 
     # -- listening
@@ -200,14 +204,19 @@ class Daemon:
                 if older is None:
                     raise
                 await server.start(after=older)
-            self.servers.append(server)
-            self.shared.transports.append(server.name if server.name == "stdio" else f"{server.name}:{server.address}")
+            self._serve(server)
+        await self.panel.resume()
         if len(self.servers) == 1 and isinstance(self.servers[0], StdioServer):
             self._spawn(self._leave_with_parent(self.servers[0]))
         self._spawn(self._leave_when_lost())
         self._spawn(self.following.start())
         self._started = True
         self.shared.presence()
+
+    def _serve(self, server: Server | StdioServer) -> None:
+        """It listens."""
+        self.servers.append(server)
+        self.shared.transports.append(server.name if server.name == "stdio" else f"{server.name}:{server.address}")
 
     @property
     def _listening(self) -> list[Server]:

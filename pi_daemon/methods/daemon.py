@@ -1,4 +1,4 @@
-"""daemon/status and daemon/stop."""
+"""daemon/status, daemon/panel and daemon/stop."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import resource
 import time
 from pathlib import Path
 
+from msgspec import UNSET
+
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import sessions as s
 from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, Empty
+from pi_daemon.session.errors import Unauthorized
 
 
 async def status(shared: Shared, call: Call, params: Empty) -> s.StatusResult:
@@ -37,6 +40,13 @@ async def status(shared: Shared, call: Call, params: Empty) -> s.StatusResult:
         ],
         memory=_resident_bytes(),
     )
+
+
+async def panel(shared: Shared, call: Call, params: s.PanelParams) -> s.PanelResult:
+    if call.connection.transport not in ("unix", "stdio"):
+        raise Unauthorized("Ask for the panel over the daemon's own socket: `pi-daemon panel` does.")
+    session_id = None if params.session_id is UNSET else params.session_id
+    return s.PanelResult(url=await shared.panel(session_id))
 
 
 async def stop(shared: Shared, call: Call, params: s.StopParams) -> Empty:

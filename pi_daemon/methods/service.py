@@ -74,6 +74,7 @@ HANDLERS: dict[str, Handler] = {
     "catalog/subscribe": catalogue.subscribe,
     "catalog/unsubscribe": catalogue.unsubscribe,
     "daemon/status": daemon.status,
+    "daemon/panel": daemon.panel,
     "daemon/doctor": doctoring.doctor,
     "daemon/stop": daemon.stop,
 }
@@ -85,6 +86,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "context": {"formats": ["agent", "llm"], "pairing": ["report", "repair"]},
     "resumeReport": {},
     "doctor": {},
+    "panel": {},
     "export": {"formats": ["jsonl", "tree", "markdown"]},
     "replay": {},
     "search": {},

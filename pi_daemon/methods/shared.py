@@ -13,13 +13,15 @@ from pi_daemon.methods import wire
 from pi_daemon.methods.listeners import CatalogueListeners
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.connection import Connection
+from pi_daemon.session.errors import StorageFailed
 from pi_daemon.storage.protocols import Finder
 
 
 class Shared:
     """One for each daemon. `stop` is called with whether to drain; `transports` names what it listens on; `presence` is
     called whenever a client has come or gone; `ask_owner` asks the daemon that is reached at its first argument to let
-    go of a session, and raises WriterBusy where it doesn't."""
+    go of a session, and raises WriterBusy where it doesn't; `panel` gives an address at which a browser may open the
+    panel once, with the session of that id, and raises StorageFailed where it can't listen."""
 
     def __init__(
         self,
@@ -39,6 +41,7 @@ class Shared:
         self.stop = stop
         self.presence: Callable[[], None] = lambda: None
         self.ask_owner: Callable[[str, str], Awaitable[None]] = _nobody
+        self.panel: Callable[[str | None], Awaitable[str]] = _no_panel
         self.started = time.monotonic()
         self.connections: dict[str, Connection] = {}
         self.finder: Finder | None = None
@@ -59,6 +62,10 @@ class Shared:
             connection.publish(change.session_id, wire.messages(change), change.call)
 
         self.hub.subscribe(session, connection.client.client_id, deliver, read_only=read_only)
+
+
+async def _no_panel(session_id: str | None) -> str:
+    raise StorageFailed("This daemon serves no panel.")
 
 
 async def _nobody(contact: str, session_id: str) -> None:

@@ -24,12 +24,12 @@ from pi_daemon.rpc.errors import Refused, error_object, from_refusal
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.rpc.lsp import DOCUMENT_METHODS
 from pi_daemon.rpc.outbox import Outbox
-from pi_daemon.rpc.service import Channel, Client, Handler, PeerError, Service
+from pi_daemon.rpc.service import Channel, Client, Gate, Handler, PeerError, Service
 from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, InitializeParams, PiDaemonInitialize
 from pi_daemon.rpc.types.sessions import ClientStatus
 from pi_daemon.session.errors import Overloaded, PiDaemonError, TooLarge, Unauthorized, VersionMismatch
 
-__all__ = ["Channel", "Client", "Connection", "Handler", "PeerError", "Service"]
+__all__ = ["Channel", "Client", "Connection", "Gate", "Handler", "PeerError", "Service"]
 
 logger = logging.getLogger(__name__)
 
@@ -46,14 +46,15 @@ _NAME_CHARACTERS = 100
 
 
 class Connection:
-    """See the module. `token`: what `initialize` must bring, None where the transport vouches for the peer."""
+    """See the module. `token`: what `initialize` must bring, or who knows that; None where the transport vouches for
+    the peer."""
 
     def __init__(
         self,
         channel: Channel,
         service: Service,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
-        token: str | None = None,
+        token: str | Gate | None = None,
         methods: Mapping[str, table.Method] = METHODS,
     ) -> None:
         self.limits = limits
@@ -130,6 +131,10 @@ class Connection:
             self._service.disconnected(self)
 
     # What the service calls
+
+    @property
+    def transport(self) -> str:
+        return self._channel.name
 
     def publish(self, session_id: str, messages: Sequence[bytes], cause: object | None = None) -> None:
         """Send the encoded notifications of one change of a session. They wait for the answer of `cause` where that
@@ -268,18 +273,30 @@ class Connection:
             raise Refused("invalidRequest", "`initialize` was sent before.", id=id)
         params: InitializeParams = codec.reader(InitializeParams).read(raw)
         ours = _ours(params)
-        if self._token is not None and not _same(ours.token, self._token):
-            raise Unauthorized("The token is missing or wrong: put it into initializationOptions.piDaemon.token.")
+        fresh = self._authorize("" if isinstance(ours.token, UnsetType) else ours.token)
         if not isinstance(ours.protocol_version, UnsetType) and ours.protocol_version != PROTOCOL_VERSION:
             raise VersionMismatch(_mismatch(ours.protocol_version), protocolVersion=PROTOCOL_VERSION)
         name = params.client_info.name if params.client_info else ""
         self.client = Client(self.client.client_id, name[:_NAME_CHARACTERS], ours.summarizer is True)
-        answer = codec.result(id, self._service.initialize(self, params))
+        found = self._service.initialize(self, params)
+        if fresh is not None:
+            found.capabilities.experimental.pi_daemon.token = fresh
+        answer = codec.result(id, found)
         if self._handshake is not None:
             self._handshake.cancel()
         self._connected = True
         self._service.connected(self)
         self._answer(answer)
+
+    def _authorize(self, token: str) -> str | None:
+        """A token for the next connections, if there is one to tell. Raises Unauthorized."""
+        if self._token is None:
+            return None
+        if not isinstance(self._token, str):
+            return self._token.admit(token)
+        if not _same(token, self._token):
+            raise Unauthorized("The token is missing or wrong: put it into initializationOptions.piDaemon.token.")
+        return None
 
     def _start(self, key: str | int | float, id: bytes, method: str, raw: Raw | UnsetType) -> None:
         signature = self._methods.get(method)
@@ -387,7 +404,6 @@ def _ours(params: InitializeParams) -> PiDaemonInitialize:
     return (options.pi_daemon if options else None) or PiDaemonInitialize()
 
 
-def _same(given: str | UnsetType, wanted: str) -> bool:
+def _same(given: str, wanted: str) -> bool:
     """In constant time, so that an answer's delay tells nothing of the token."""
-    text = "" if isinstance(given, UnsetType) else given
-    return hmac.compare_digest(text.encode(errors="surrogatepass"), wanted.encode())
+    return hmac.compare_digest(given.encode(errors="surrogatepass"), wanted.encode())

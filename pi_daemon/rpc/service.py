@@ -33,6 +33,13 @@ class Channel(Sink, Protocol):
     def close(self) -> None: ...
 
 
+class Gate(Protocol):
+    """Knows several tokens, where a transport has more than one."""
+
+    def admit(self, token: str) -> str | None:
+        """Let the client in; a token for its next connections, where this one was for once. Raises Unauthorized."""
+
+
 Handler = Callable[[Call, Any], Awaitable[Any]]
 
 

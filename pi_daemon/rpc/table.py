@@ -194,6 +194,12 @@ METHODS: dict[str, Method] = {
         cat.CatalogParams, cat.CatalogStatus, "Hear no more of them: of one directory's, or of all."
     ),
     "daemon/status": Method(life.Empty, s.StatusResult, "What the daemon is doing."),
+    "daemon/panel": Method(
+        s.PanelParams,
+        s.PanelResult,
+        "Serve the panel to a browser of this machine. Only for clients of the Unix socket and of stdio.",
+        ("unauthorized", "storageFailed"),
+    ),
     "daemon/doctor": Method(
         d.DoctorParams,
         d.DoctorResult,

@@ -21,7 +21,7 @@
     ├── Busy                   a compaction or a summarizing move is under way, or another client has the session open
     ├── Overloaded             more requests in flight than the connection's limit
     ├── OutsideRoot            the path resolves to a place that holds no sessions
-    ├── Unauthorized           the token is missing or wrong
+    ├── Unauthorized           the token is missing or wrong, or this isn't for who came this way
     ├── TooLarge               a message, an entry or a reply passes its limit
     ├── ShuttingDown           the daemon or the connection is going away
     └── VersionMismatch        the client speaks a protocol version this daemon doesn't

@@ -5,4 +5,5 @@ server.py      what the listening transports have in common
 stream.py      UnixServer, TcpServer
 stdio.py       StdioServer
 websocket.py   WebSocketServer
+panel.py       PanelServer: the panel's files, and its WebSocket
 """

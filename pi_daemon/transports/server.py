@@ -7,13 +7,14 @@ import socket
 from collections.abc import Callable
 from typing import ClassVar
 
-from pi_daemon.rpc.connection import Channel, Connection
+from pi_daemon.rpc.connection import Channel, Connection, Gate
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.transports.channel import SocketChannel
 
-ConnectionFactory = Callable[[Channel, str | None], Connection]
-"""Makes the connection of a channel. The second argument is the token that `initialize` must bring, or None."""
+ConnectionFactory = Callable[[Channel, str | Gate | None], Connection]
+"""Makes the connection of a channel. The second argument is the token that `initialize` must bring, who knows it, or
+None."""
 
 _BACKLOG = 128
 """Connections the kernel may hold before they are accepted: a hundred subscribers may come at once."""
@@ -43,7 +44,7 @@ class Server:
 
     name: ClassVar[str]
 
-    def __init__(self, connect: ConnectionFactory, limits: Limits, token: str | None) -> None:
+    def __init__(self, connect: ConnectionFactory, limits: Limits, token: str | Gate | None) -> None:
         self.limits = limits
         self.address = ""
         self.channels: set[SocketChannel] = set()
@@ -105,7 +106,7 @@ class Server:
             self._listening = await loop.create_server(channel, sock=sock, backlog=_BACKLOG)
 
 
-def bind_tcp(host: str, port: int, token: str | None) -> socket.socket:
+def bind_tcp(host: str, port: int, token: str | Gate | None) -> socket.socket:
     """A bound socket; port 0 takes a free one.
 
     Any process and any web page on this machine can reach a TCP port, hence the token, always. Raises CannotListen.

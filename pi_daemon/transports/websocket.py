@@ -13,11 +13,12 @@ from typing import ClassVar
 
 from websockets.datastructures import MultipleValuesError
 from websockets.frames import CloseCode, Frame, Opcode
-from websockets.http11 import Request
+from websockets.http11 import Request, Response
 from websockets.protocol import Event, State
 from websockets.server import ServerProtocol
 from websockets.typing import Origin
 
+from pi_daemon.rpc.connection import Gate
 from pi_daemon.rpc.limits import Limits
 from pi_daemon.transports.channel import SocketChannel
 from pi_daemon.transports.server import ConnectionFactory, Server, bind_tcp, host_port
@@ -42,7 +43,7 @@ class WebSocketServer(Server):
         host: str,
         port: int,
         connect: ConnectionFactory,
-        token: str,
+        token: str | Gate,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
         origins: Iterable[str] = (),
         hosts: Iterable[str] = (),
@@ -59,6 +60,10 @@ class WebSocketServer(Server):
         self._hosts = {f"{name}:{port}".lower() for name in self._names | {host}}
         self.address = f"{host}:{port}"
         await self._listen(lambda: _WebSocketChannel(self), sock)
+
+    def page(self, request: Request) -> Response | None:
+        """The answer to a request that shall open no WebSocket; None: it may try."""
+        return None
 
     def knows(self, request: Request) -> bool:
         """Whether the request calls us by a name of ours; another one was rebound to our address."""
@@ -115,7 +120,7 @@ class _WebSocketChannel(SocketChannel):
 
     def _shake_hands(self, request: Request) -> None:
         if self._accepting.knows(request):
-            response = self._wire.accept(request)
+            response = self._accepting.page(request) or self._wire.accept(request)
         else:
             response = self._wire.reject(http.HTTPStatus.FORBIDDEN, "This server has another name.\n")
         self._wire.send_response(response)

@@ -503,6 +503,10 @@ class Methods:
         """Goes over the whole sessions directory. `fix` mends what can be mended, and deletes nothing."""
         return cast(t.DoctorResult, await self.request("daemon/doctor", _given(fix=fix), progress=progress))
 
+    async def panel(self, session_id: str | Absent = ABSENT) -> t.PanelResult:
+        """An address at which a browser of this machine may open the panel once, within a minute."""
+        return cast(t.PanelResult, await self.request("daemon/panel", _given(sessionId=session_id)))
+
     async def stop_daemon(self, *, drain: bool | Absent = ABSENT) -> None:
         """Stops the daemon for everybody. This client then looks for a new one; close it if none is to come."""
         await self.request("daemon/stop", _given(drain=drain))

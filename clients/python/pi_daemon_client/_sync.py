@@ -240,5 +240,6 @@ class Client:
     subscribe_catalog = _blocking(AsyncClient.subscribe_catalog)
     unsubscribe_catalog = _blocking(AsyncClient.unsubscribe_catalog)
     daemon_status = _blocking(AsyncClient.daemon_status)
+    panel = _blocking(AsyncClient.panel)
     doctor = _blocking(AsyncClient.doctor)
     stop_daemon = _blocking(AsyncClient.stop_daemon)

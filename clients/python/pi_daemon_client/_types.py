@@ -24,7 +24,8 @@ class PiDaemonInitialize(TypedDict):
     """What a client may say beside LSP's own.
 
     `protocolVersion`: the version that the client was written for; another than the daemon's is refused.
-    `token`: the daemon's token. TCP and WebSocket want it.
+    `token`: the daemon's token. TCP and WebSocket want it, the panel's the code of its address or what that was
+    exchanged for.
     `summarizer`: true: the client answers `summarizer/summarize`.
     """
 
@@ -544,6 +545,15 @@ class CatalogParams(TypedDict):
     cwd: NotRequired[str]
 
 
+class PanelParams(TypedDict):
+    """What the panel is to show.
+
+    `sessionId`: the session to begin with.
+    """
+
+    sessionId: NotRequired[str]
+
+
 class DoctorParams(TypedDict):
     """What to do.
 
@@ -586,6 +596,7 @@ class PiDaemonCapabilities(TypedDict):
     `features`: what this daemon can do, by name; absent: it can't.
     `limits`: the caps in force, each in the unit of its name.
     `sessionsDir`: where sessions lie.
+    `token`: the panel's, in exchange for the code of its address: what to bring in `initialize` from now on.
     """
 
     protocolVersion: int
@@ -594,6 +605,7 @@ class PiDaemonCapabilities(TypedDict):
     features: dict[str, dict[str, Json]]
     limits: dict[str, int]
     sessionsDir: str
+    token: NotRequired[str]
 
 
 class Experimental(TypedDict):
@@ -1689,6 +1701,16 @@ class StatusResult(TypedDict):
     clients: list[ClientStatus]
     sessions: list[OpenSessionStatus]
     memory: int
+
+
+class PanelResult(TypedDict):
+    """Where the panel is.
+
+    `url`: the address to open in a browser: once, and within a minute. What is behind its `#` is a secret: it
+    must not come into a log, or into the arguments of a command.
+    """
+
+    url: str
 
 
 class DoctorFinding(TypedDict):

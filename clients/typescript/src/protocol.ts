@@ -17,7 +17,10 @@ export interface ClientInfo {
 export interface PiDaemonInitialize {
   /** the version that the client was written for; another than the daemon's is refused. */
   protocolVersion?: number;
-  /** the daemon's token. TCP and WebSocket want it. */
+  /**
+   * the daemon's token. TCP and WebSocket want it, the panel's the code of its address or what that was exchanged
+   * for.
+   */
   token?: string;
   /** true: the client answers `summarizer/summarize`. */
   summarizer?: boolean;
@@ -464,6 +467,12 @@ export interface CatalogParams {
   cwd?: string;
 }
 
+/** What the panel is to show. */
+export interface PanelParams {
+  /** the session to begin with. */
+  sessionId?: string;
+}
+
 /** What to do. */
 export interface DoctorParams {
   /** mend what `repair` names; false changes nothing. */
@@ -502,6 +511,8 @@ export interface PiDaemonCapabilities {
   limits: { [name: string]: number };
   /** where sessions lie. */
   sessionsDir: string;
+  /** the panel's, in exchange for the code of its address: what to bring in `initialize` from now on. */
+  token?: string;
 }
 
 /** LSP's place for what isn't LSP's. */
@@ -1436,6 +1447,15 @@ export interface StatusResult {
   memory: number;
 }
 
+/** Where the panel is. */
+export interface PanelResult {
+  /**
+   * the address to open in a browser: once, and within a minute. What is behind its `#` is a secret: it must not
+   * come into a log, or into the arguments of a command.
+   */
+  url: string;
+}
+
 /** One thing in the sessions directory. */
 export interface DoctorFinding {
   /**
@@ -1829,6 +1849,8 @@ export interface Requests {
   "catalog/unsubscribe": { params: CatalogParams; result: CatalogStatus };
   /** What the daemon is doing. */
   "daemon/status": { params: Empty; result: StatusResult };
+  /** Serve the panel to a browser of this machine. Only for clients of the Unix socket and of stdio. */
+  "daemon/panel": { params: PanelParams; result: PanelResult };
   /**
    * Go over the whole sessions directory: what is damaged, half written, duplicated or foreign, and what a repair
    * would do. Changes nothing without `fix`, and deletes nothing.

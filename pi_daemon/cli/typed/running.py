@@ -123,6 +123,29 @@ def demo(
 
 
 @app.command(rich_help_panel=PANEL)
+def panel(
+    session: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="The session to begin with.")] = None,
+    no_open: Annotated[
+        bool,
+        typer.Option("--no-open", help="Print the address, good for once and a minute, and stay until interrupted."),
+    ] = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Show sessions and their branches in the browser. The shared daemon serves it to this machine alone; it is started
+    where none runs."""
+    from pi_daemon.cli.panel import panel
+
+    run(
+        json,
+        absolute(socket),
+        absolute(sessions_dir),
+        lambda where, output: panel(where, output, session, open=not no_open),
+    )
+
+
+@app.command(rich_help_panel=PANEL)
 def status(socket: Socket = None, json: Json = False) -> None:
     """Say what the running daemon is doing. Exit code 5 where none runs."""
     from pi_daemon.cli.process import status

@@ -26,7 +26,8 @@ class PiDaemonInitialize(Wire, kw_only=True):
     """What a client may say beside LSP's own.
 
     `protocol_version`: the version that the client was written for; another than the daemon's is refused.
-    `token`: the daemon's token. TCP and WebSocket want it.
+    `token`: the daemon's token. TCP and WebSocket want it, the panel's the code of its address or what that was
+        exchanged for.
     `summarizer`: true: the client answers `summarizer/summarize`.
     """
 
@@ -79,6 +80,7 @@ class PiDaemonCapabilities(Wire, kw_only=True):
     `features`: what this daemon can do, by name; absent: it can't.
     `limits`: the caps in force, each in the unit of its name.
     `sessions_dir`: where sessions lie.
+    `token`: the panel's, in exchange for the code of its address: what to bring in `initialize` from now on.
     """
 
     protocol_version: int
@@ -87,6 +89,7 @@ class PiDaemonCapabilities(Wire, kw_only=True):
     features: dict[str, dict[str, Any]]
     limits: dict[str, int]
     sessions_dir: str
+    token: str | UnsetType = UNSET
 
 
 class Experimental(Wire, kw_only=True):

@@ -547,6 +547,25 @@ class StatusResult(Wire, kw_only=True):
     memory: int
 
 
+class PanelParams(Wire, kw_only=True):
+    """What the panel is to show.
+
+    `session_id`: the session to begin with.
+    """
+
+    session_id: str | UnsetType = UNSET
+
+
+class PanelResult(Wire, kw_only=True):
+    """Where the panel is.
+
+    `url`: the address to open in a browser: once, and within a minute. What is behind its `#` is a secret: it must not
+        come into a log, or into the arguments of a command.
+    """
+
+    url: str
+
+
 class StopParams(Wire, kw_only=True):
     """How to stop.
 
