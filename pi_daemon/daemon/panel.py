@@ -26,7 +26,6 @@ TYPES = {
     "index.html": "text/html; charset=utf-8",
     "panel.js": "text/javascript; charset=utf-8",
     "panel.css": "text/css; charset=utf-8",
-    "icon.svg": "image/svg+xml",
 }
 
 

@@ -20,7 +20,9 @@ export interface Placed {
   /** The entry that it is folded into: the beginning of its turn, or itself. */
   readonly head: string;
   readonly children: number;
+  /** The first of a side branch. */
   readonly first: boolean;
+  readonly root: boolean;
   readonly onPath: boolean;
   /** Lanes (as bits) through which the active path comes from above and goes on below this row. */
   readonly above: number;
@@ -119,6 +121,7 @@ export function order(tree: Tree, path: ReadonlySet<string>, all: boolean): Plac
       head,
       children: own.length,
       first,
+      root: parent === null,
       onPath,
       above: (first ? (step.into & 2 ? mask | (1 << Math.min(lane - 1, 30)) : mask) : mask) | (onPath && !first ? bit : 0),
       below: mask | (active >= 0 ? bit : 0),
