@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import html
 import os
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
 
 from pi_daemon_client import ABSENT, Absent, AsyncClient, Unreachable
@@ -24,6 +26,8 @@ OPENING_SECONDS = 60.0
 """As long as the address is good for."""
 
 LOOK_AGAIN = 0.1
+
+_HINT = "`pi-daemon panel --no-open` prints the address."
 
 PAGE_NAME = "pi-daemon panel"
 """What the page calls itself."""
@@ -77,12 +81,17 @@ async def _session_id(client: AsyncClient, name: str | None, output: Output) -> 
         if name == "last":
             newest = (await client.list_sessions(limit=1, progress=progress))["sessions"]
             return newest[0]["sessionId"] if newest else ABSENT
-        path = os.path.abspath(os.path.expanduser(name))
-        if os.path.isfile(path):
+        if (path := _file(name)) is not None:
             async for session in client.iter_sessions(progress=progress):
-                if session["path"] is not None and os.path.realpath(session["path"]) == os.path.realpath(path):
+                if session["path"] is not None and _file(session["path"]) == path:
                     return session["sessionId"]
         return (await listed(client, name, progress))["sessionId"]
+
+
+def _file(name: str) -> str | None:
+    """The file that is meant, by its one true path; None where there is none."""
+    path = os.path.realpath(os.path.expanduser(name))
+    return path if os.path.isfile(path) else None
 
 
 async def _ended(client: AsyncClient) -> None:
@@ -97,26 +106,16 @@ async def _open(client: AsyncClient, session_id: str | Absent, output: Output) -
     """The browser is given a file of ours that leads on: what is in the arguments of a command, others can read."""
     before = await _pages(client)
     url = (await client.panel(session_id))["url"]
-    descriptor, name = tempfile.mkstemp(prefix="pi-daemon-panel-", suffix=".html")  # 0600
-    file = Path(name)
-    try:
-        with os.fdopen(descriptor, "w") as text:
-            text.write(_leading_to(url))
+    with _file_leading_to(url) as file:
         loop = asyncio.get_running_loop()
-        opened = await loop.run_in_executor(None, webbrowser.open, file.as_uri())
-        if not opened:
-            raise Failure(
-                Exit.FAILED, "No browser can be started.", hint="`pi-daemon panel --no-open` prints the address."
-            )
+        if not await loop.run_in_executor(None, webbrowser.open, file.as_uri()):
+            raise Failure(Exit.FAILED, "No browser can be started.", hint=_HINT)
         until = loop.time() + OPENING_SECONDS
         async with output.working("Waiting for the browser"):
             while not (await _pages(client)) - before:
                 if loop.time() > until:
-                    words = "The browser has not opened the panel."
-                    raise Failure(Exit.FAILED, words, hint="`pi-daemon panel --no-open` prints its address.")
+                    raise Failure(Exit.FAILED, "The browser has not opened the panel.", hint=_HINT)
                 await asyncio.sleep(LOOK_AGAIN)
-    finally:
-        file.unlink(missing_ok=True)
     if output.as_json:
         output.json({"opened": True})
     else:
@@ -131,9 +130,16 @@ async def _pages(client: AsyncClient) -> set[str]:
     return {one["clientId"] for one in clients if one["name"] == PAGE_NAME}
 
 
-def _leading_to(url: str) -> str:
+@contextlib.contextmanager
+def _file_leading_to(url: str) -> Iterator[Path]:
+    """A page that only its user can read (0600), and that is gone afterwards."""
     address = html.escape(url)
-    return (
-        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>pi-daemon</title>'
-        f'<meta http-equiv="refresh" content="0;url={address}"><a href="{address}">The panel</a>\n'
-    )
+    descriptor, name = tempfile.mkstemp(prefix="pi-daemon-panel-", suffix=".html")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write('<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">')
+            file.write(f'<title>pi-daemon</title><meta http-equiv="refresh" content="0;url={address}">')
+            file.write(f'<a href="{address}">The panel</a>\n')
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 """Who may open the panel: codes that are good for once, and the tokens of pages that came in with one.
 
-A code is in the address that a browser is given, and gone from there as soon as the page has it. What the page gets for it
-stays with the page, so that it finds back when the daemon was replaced or killed: its digest, never the token, is kept
-beside the daemon's socket, where the next daemon looks for it. That directory is emptied when the user logs out.
+A code is in the address that a browser is given, and gone from there as soon as the page has it. What the page gets for
+it stays with the page, so that it finds back when the daemon was replaced or killed: its digest, never the token, is
+kept beside the daemon's socket, where the next daemon looks for it. That directory is emptied when the user logs out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FILE_BYTES = 64 * 1024
 
 
 class Kept(msgspec.Struct):
-    """What the file holds: the port, and by the digest of its token when each page came last (in seconds since 1970)."""
+    """What the file holds: the port, and by the digest of its token when each page came last, in seconds since 1970."""
 
     port: int
     pages: dict[str, float] = {}

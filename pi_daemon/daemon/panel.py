@@ -22,11 +22,12 @@ logger = logging.getLogger(__name__)
 DIRECTORY = Path(__file__).parents[1] / "panel_files"
 """What Vite has made of `clients/panel`."""
 
-TYPES = {
-    "index.html": "text/html; charset=utf-8",
-    "panel.js": "text/javascript; charset=utf-8",
-    "panel.css": "text/css; charset=utf-8",
+FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/panel.js": ("panel.js", "text/javascript; charset=utf-8"),
+    "/panel.css": ("panel.css", "text/css; charset=utf-8"),
 }
+"""By path: the file's name, and its content type."""
 
 
 class Panel:
@@ -81,7 +82,6 @@ def _files() -> dict[str, File]:
     from pi_daemon.transports.panel import File
 
     try:
-        found = {f"/{name}": File(type, (DIRECTORY / name).read_bytes()) for name, type in TYPES.items()}
+        return {path: File(type, (DIRECTORY / name).read_bytes()) for path, (name, type) in FILES.items()}
     except OSError as error:
         raise StorageFailed(f"The panel's files can't be read: {error.strerror}.") from error
-    return {**found, "/": found.pop("/index.html")}

@@ -45,6 +45,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "catalog/subscribe": {},
     "catalog/unsubscribe": {},
     "daemon/status": {},
+    "daemon/panel": {},
     "daemon/doctor": {},
     "daemon/stop": {},
 }
