@@ -12,6 +12,7 @@ const args = [
   ...["--disable-component-update", "--disable-sync", "--enable-precise-memory-info"],
 ];
 const browser = await chromium.launch({ executablePath, args });
+const PATIENCE_MS = 15_000;
 let context;
 let page;
 let said = [];
@@ -22,7 +23,7 @@ const commands = {
     said = [];
     const scheme = dark ? "dark" : "light";
     context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", acceptDownloads: true });
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(PATIENCE_MS);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     page = await context.newPage();
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && said.push(message.text()));
@@ -43,7 +44,13 @@ const commands = {
   click: ({ selector }) => page.locator(selector).first().click(),
   fill: ({ selector, text }) => page.locator(selector).first().fill(text),
   wait: ({ selector, state = "visible" }) => page.locator(selector).first().waitFor({ state }),
-  until: ({ code }) => page.waitForFunction(code).then(() => undefined),
+  // Asked from out here: within the page, its policy lets nobody evaluate anything.
+  async until({ code }) {
+    for (let left = PATIENCE_MS / 10; !(await page.evaluate(code)); left -= 1) {
+      if (left < 0) throw new Error(`it never came to ${code}`);
+      await page.waitForTimeout(10);
+    }
+  },
   evaluate: ({ code }) => page.evaluate(code),
   text: ({ selector }) => page.locator(selector).first().innerText(),
   texts: ({ selector }) => page.locator(selector).allInnerTexts(),

@@ -148,21 +148,23 @@ function shortcut(panel: Panel, root: HTMLElement, event: KeyboardEvent): void {
     return;
   }
   const session = panel.session.value;
-  const focus = (selector: string) => requestAnimationFrame(() => root.querySelector<HTMLElement>(selector)?.focus());
-  const go = (pane: Pane, selector: string) => {
+  const go = (pane: Pane, ...selectors: readonly string[]) => {
     panel.pane.value = pane;
-    focus(selector);
+    requestAnimationFrame(() => {
+      const found = selectors.map((selector) => root.querySelector<HTMLElement>(selector));
+      found.find((element) => element !== null)?.focus();
+    });
   };
   const keys: Record<string, () => void> = {
     "?": () => (panel.dialog.value = { kind: "help" }),
     "/": () => go("sessions", ".search"),
     "1": () => go("sessions", ".search"),
-    "2": () => go("tree", ".tree [tabindex='0'], .tree"),
+    "2": () => go("tree", ".row.selected", ".tree"),
     "3": () => go("entry", ".content"),
     Escape: () => {
       panel.comparing.value = null;
       if (session !== null) session.marked.value = null;
-      go("tree", ".tree [tabindex='0'], .tree");
+      go("tree", ".row.selected", ".tree");
     },
     r: () => session !== null && rename(panel, session),
     K: () => session !== null && (panel.dialog.value = { kind: "compact" }),

@@ -61,11 +61,16 @@ interface ModalProps {
 function Modal({ panel, title, children, buttons, submit, cancel }: ModalProps) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    const former = document.activeElement as HTMLElement | null;
-    element.current!.showModal();
-    return () => former?.focus?.();
+    const shown = element.current!;
+    shown.showModal();
+    return () => {
+      ended.current = true;
+      shown.close(); // gives the focus back to where it was
+    };
   }, []);
+  const ended = useRef(false);
   const close = () => {
+    if (ended.current) return; // its event comes when another one may be there
     cancel?.();
     panel.dialog.value = null;
   };

@@ -14,7 +14,7 @@ import type {
 } from "../../../typescript/src/index.ts";
 import { ServerError } from "../../../typescript/src/index.ts";
 import { Tree, order, shownAbove } from "../tree/model.ts";
-import { type Cover, rowsOf } from "../tree/rows.ts";
+import { type Cover, coverKey, rowsOf } from "../tree/rows.ts";
 
 export type Entry = { [member: string]: Json } & { id: string; type: string };
 
@@ -62,6 +62,7 @@ export class Session {
   #revision = 0;
   #timers = new Map<string, ReturnType<typeof setTimeout>>();
   #closed = false;
+  #awaited: string | null = null;
 
   readonly path = computed<ReadonlySet<string>>(() => {
     this.#version.value;
@@ -98,6 +99,7 @@ export class Session {
   async open(recover: boolean): Promise<void> {
     this.#loading = [];
     const opened = this.#client.request("session/open", { sessionId: this.id, ...(recover && { recover: "skip" }) });
+    if (recover) await opened; // until then the others would be refused
     const watching = this.#client.watch(this.id);
     const read = this.#read();
     const [state, watch] = await Promise.all([opened, watching, read]);
@@ -136,13 +138,14 @@ export class Session {
 
   foldAll(folded: boolean): void {
     batch(() => {
-      this.chosen.value = new Map(this.activeCovers.value.map(({ compactionId }) => [compactionId, folded]));
+      this.chosen.value = new Map(this.activeCovers.value.map(({ compactionId }) => [coverKey(compactionId), folded]));
       this.foldedByDefault.value = folded;
     });
   }
 
-  /** Unfolds whatever hides the entry, and selects it. */
+  /** Unfolds whatever hides the entry, and selects it; once it comes, where the session hasn't got it yet. */
   reveal(id: string): void {
+    this.#awaited = this.tree.nodes.has(id) ? null : id;
     const shown = shownAbove(this.tree, id, this.all.value);
     if (shown === null) return;
     batch(() => {
@@ -151,7 +154,7 @@ export class Session {
       if (place === undefined) return;
       const has = () => this.rows.value.some((row) => row.key === shown);
       if (!has() && place.head !== shown) this.choose(place.head, false);
-      for (const cover of this.activeCovers.value) if (!has()) this.choose(cover.compactionId, false);
+      for (const cover of this.activeCovers.value) if (!has()) this.choose(coverKey(cover.compactionId), false);
       this.selected.value = shown;
     });
   }
@@ -173,12 +176,14 @@ export class Session {
       this.#revision = page.revision;
       cursor = page.nextCursor;
     } while (cursor !== undefined);
+    const covers = await this.#coversOf(nodes.filter(({ type }) => type === "compaction").map(({ id }) => id));
     const waiting = this.#loading ?? [];
     this.#loading = undefined;
     batch(() => {
       this.tree.clear();
       for (const node of nodes) this.tree.add(pick(node));
       this.leafId.value = leafId;
+      this.covers.value = covers;
       if (!this.loaded.value) this.foldedByDefault.value = nodes.length > FOLDED_FROM;
       this.loaded.value = true;
       this.#changed();
@@ -187,7 +192,6 @@ export class Session {
       if (this.selected.value === null || !this.tree.nodes.has(this.selected.value)) this.selected.value = this.leafRow.value;
     });
     if (leafId !== null && !this.tree.nodes.has(leafId)) await this.#findLeaf(leafId);
-    void this.#readCovers();
     this.#later("stats", SOON_MS, () => this.#readStats());
     this.#later("reasons", 0, () => this.#readReasons());
   }
@@ -239,7 +243,7 @@ export class Session {
           this.fresh.add(node.id);
         }
         this.#changed();
-        if (event.params.entries.some(({ type }) => type === "compaction")) void this.#readCovers();
+        this.#compacted(event.params.entries);
         this.#later("stats", SOON_MS, () => this.#readStats());
         this.#later("reasons", event.params.entries.every(isPlain) ? LATER_MS : SOON_MS, () => this.#readReasons());
         break;
@@ -247,6 +251,7 @@ export class Session {
         const { cause, leafId } = event.params;
         this.leafId.value = leafId;
         this.#openLeafTurn();
+        if (this.#awaited !== null && this.tree.nodes.has(this.#awaited)) this.reveal(this.#awaited);
         if (cause === "move") {
           this.movedBy.value = other;
           if (other !== null) this.#tell({ text: `${other || "Another client"} moved the leaf.` });
@@ -287,6 +292,11 @@ export class Session {
     }
   }
 
+  #compacted(entries: readonly TreeNode[]): void {
+    const ids = entries.filter(({ type }) => type === "compaction").map(({ id }) => id);
+    if (ids.length > 0) this.#addCovers(ids).catch(() => undefined); // it is drawn as an entry then
+  }
+
   #changed(): void {
     this.#version.value += 1;
   }
@@ -318,14 +328,24 @@ export class Session {
     this.stats.value = await this.#client.request("session/stats", { sessionId: this.id }, { retry: true });
   }
 
-  async #readCovers(): Promise<void> {
-    const ids = this.tree.ids.filter((id) => this.tree.nodes.get(id)!.type === "compaction");
-    if (ids.length === 0) return void (this.covers.value = []);
-    const { entries } = await this.#client.request("session/entries", { sessionId: this.id, ids }, { retry: true });
-    this.covers.value = (entries as Entry[]).map(({ id, firstKeptEntryId }) => ({
+  async #coversOf(ids: readonly string[]): Promise<Cover[]> {
+    if (ids.length === 0) return [];
+    const asked = { sessionId: this.id, ids: [...ids] };
+    const { entries } = await this.#client.request("session/entries", asked, { retry: true });
+    return (entries as Entry[]).map(({ id, firstKeptEntryId }) => ({
       compactionId: id,
       firstKept: typeof firstKeptEntryId === "string" ? firstKeptEntryId : null,
     }));
+  }
+
+  /** New compactions; what is chosen stays in view. */
+  async #addCovers(ids: readonly string[]): Promise<void> {
+    const found = await this.#coversOf(ids);
+    batch(() => {
+      this.covers.value = [...this.covers.value.filter((one) => !ids.includes(one.compactionId)), ...found];
+      const selected = this.selected.value;
+      if (selected !== null && !this.rows.value.some(({ key }) => key === selected)) this.reveal(selected);
+    });
   }
 
   /** Once, some time after the last one who asked for it. */

@@ -76,7 +76,7 @@ export function TreeView({ panel, session }: { panel: Panel; session: Session })
 
   function fold(row: Row, folded: boolean): void {
     place.current.focus = true;
-    session.choose(row.kind === "cover" ? row.compaction.id : row.key, folded);
+    session.choose(row.key, folded);
   }
 
   function parentOf(index: number): number {

@@ -32,7 +32,7 @@ export type Row = NodeRow | CoverRow;
 export interface Folding {
   /** Of turns that nobody has folded or unfolded. */
   readonly folded: boolean;
-  /** By head, or by the compaction's id: what somebody has chosen. */
+  /** By head, or by the key of the cover: what somebody has chosen. */
   readonly chosen: ReadonlyMap<string, boolean>;
 }
 
@@ -55,7 +55,7 @@ export function rowsOf(placed: readonly Placed[], leaf: string | null, covers: r
     while (begun < ends.length && index === ends[begun]!.start) {
       const { end, compaction } = ends[begun]!;
       begun += 1;
-      const folded = folding.chosen.get(compaction.id) ?? true;
+      const folded = folding.chosen.get(coverKey(compaction.id)) ?? true;
       rows.push(coverRow(placed, index, end, compaction, folded));
       if (!folded) continue;
       index = end;
@@ -75,6 +75,11 @@ export function rowsOf(placed: readonly Placed[], leaf: string | null, covers: r
     rows.push({ kind: "node", key: node.id, place, foldable: begins && size > 1, folded, hidden: 0, level });
   }
   return rows.map((row) => (row.kind === "node" && row.foldable ? { ...row, hidden: hidden.get(row.key) ?? 0 } : row));
+}
+
+/** The row's key: the compaction itself has another one. */
+export function coverKey(compactionId: string): string {
+  return `cover ${compactionId}`;
 }
 
 export function isFolded(folding: Folding, head: string): boolean {
@@ -105,5 +110,5 @@ function coverRow(placed: readonly Placed[], start: number, end: number, compact
   for (let index = start; index < end; index += 1) if (placed[index]!.onPath) covered += 1;
   const place = { ...placed[start]!, first: false };
   const beside = end - start - covered;
-  return { kind: "cover", key: `cover ${compaction.id}`, compaction, place, folded, covered, beside, level: place.lane + 1 };
+  return { kind: "cover", key: coverKey(compaction.id), compaction, place, folded, covered, beside, level: place.lane + 1 };
 }
