@@ -31,6 +31,7 @@ const commands = {
     await page.addInitScript(() => {
       document.addEventListener("securitypolicyviolation", (event) => console.error(`CSP: ${event.violatedDirective}`));
     });
+    await page.addInitScript(seen);
     await page.goto(url);
   },
   goto: ({ url }) => page.goto(url).then(() => undefined),
@@ -76,7 +77,7 @@ const commands = {
     await session.detach();
     return result.value;
   },
-  // Bytes of the page's heap after a collection, and all that its process has.
+  // Bytes of the page's heap after a collection, and those that its process has for itself.
   async memory() {
     const session = await context.newCDPSession(page);
     await session.send("HeapProfiler.collectGarbage");
@@ -84,11 +85,12 @@ const commands = {
     const { metrics } = await session.send("Performance.getMetrics");
     await session.detach();
     const heap = metrics.find(({ name }) => name === "JSHeapUsedSize").value;
-    const system = await (await browser.newBrowserCDPSession()).send("SystemInfo.getProcessInfo");
-    const resident = system.processInfo
-      .filter(({ type }) => type === "renderer")
-      .map(({ id }) => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0) * 1024);
-    return { heap, resident: Math.max(...resident) };
+    const { processInfo } = await (await browser.newBrowserCDPSession()).send("SystemInfo.getProcessInfo");
+    const own = (id) => {
+      const rollup = fs.readFileSync(`/proc/${id}/smaps_rollup`, "utf8");
+      return 1024 * [...rollup.matchAll(/^Private_\w+:\s+(\d+)/gm)].reduce((sum, [, kilobytes]) => sum + Number(kilobytes), 0);
+    };
+    return { heap, process: Math.max(...processInfo.filter(({ type }) => type === "renderer").map(({ id }) => own(id))) };
   },
 };
 
@@ -96,6 +98,20 @@ const commands = {
 async function world(session) {
   const { frameTree } = await session.send("Page.getFrameTree");
   return session.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id, worldName: "axe" });
+}
+
+// When each row of the tree was first in the document and painted, by its text, in milliseconds since 1970.
+function seen() {
+  window.seen = {};
+  const look = () => {
+    for (const row of document.querySelectorAll(".row .text")) {
+      const text = row.textContent;
+      if (text in window.seen) continue;
+      window.seen[text] = null;
+      requestAnimationFrame(() => setTimeout(() => (window.seen[text] = performance.timeOrigin + performance.now())));
+    }
+  };
+  new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });
 }
 
 for await (const line of readline.createInterface({ input: process.stdin, crlfDelay: Infinity })) {

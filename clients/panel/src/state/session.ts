@@ -59,6 +59,7 @@ export class Session {
   readonly #entries = new Map<string, Promise<Entry>>();
   #watch: Watch | undefined;
   #loading: SessionEvent[] | undefined;
+  readonly #pending: SessionEvent[] = [];
   #revision = 0;
   #timers = new Map<string, ReturnType<typeof setTimeout>>();
   #closed = false;
@@ -209,14 +210,27 @@ export class Session {
       for await (const event of watch) {
         if (event.method === "resync" || event.method === "session/replaced") await this.#readAnew();
         else if (this.#loading !== undefined) this.#loading.push(event);
-        else batch(() => this.#take(event));
+        else if (this.#pending.push(event) === 1) setTimeout(() => this.#takePending());
       }
     } catch (error) {
       if (error instanceof ServerError && !this.#closed) this.#tell({ text: error.message });
     }
   }
 
+  /** All that has come by now at once: the tree is ordered anew for each time, not for each entry. */
+  #takePending(): void {
+    const events = this.#pending.splice(0);
+    if (this.#closed) return;
+    batch(() => {
+      const leafId = this.leafId.value;
+      for (const event of events) this.#take(event);
+      if (this.leafId.value !== leafId) this.#openLeafTurn();
+    });
+    if (this.#awaited !== null && this.tree.nodes.has(this.#awaited)) this.reveal(this.#awaited);
+  }
+
   async #readAnew(): Promise<void> {
+    this.#pending.length = 0;
     this.#loading = [];
     this.#entries.clear();
     try {
@@ -250,8 +264,6 @@ export class Session {
       case "session/leafChanged": {
         const { cause, leafId } = event.params;
         this.leafId.value = leafId;
-        this.#openLeafTurn();
-        if (this.#awaited !== null && this.tree.nodes.has(this.#awaited)) this.reveal(this.#awaited);
         if (cause === "move") {
           this.movedBy.value = other;
           if (other !== null) this.#tell({ text: `${other || "Another client"} moved the leaf.` });
