@@ -44,14 +44,18 @@ class Browser:
 
 
 def chromium() -> str:
-    """The program. Skips the test where there is none, but never in CI where it could be installed."""
-    for name in PLACES:
-        if (found := shutil.which(name)) is not None:
-            return found
-    if os.environ.get("CI") and os.geteuid() == 0 and shutil.which("apt-get"):
+    """The program, installed where that can be done. Skips the test where there is none, but never in CI."""
+    found = _found()
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
         for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
             subprocess.run(command, capture_output=True, timeout=300, check=False)
-        if (found := shutil.which("chromium")) is not None:
-            return found
-        pytest.fail("chromium could not be installed", pytrace=False)
+        found = _found()
+    if found is not None:
+        return found
+    if os.environ.get("CI"):
+        pytest.fail("chromium is not installed, and could not be", pytrace=False)
     pytest.skip("chromium is not installed")
+
+
+def _found() -> str | None:
+    return next((found for name in PLACES if (found := shutil.which(name)) is not None), None)
