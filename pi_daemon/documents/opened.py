@@ -7,12 +7,14 @@ it tells once.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Coroutine
 from time import monotonic
 from typing import Any, Protocol
 
 from pi_daemon.documents import diagnostics
 from pi_daemon.documents.asked import Asked, Editor
+from pi_daemon.documents.uris import path_of
 from pi_daemon.engine.events import Change, Deleted
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
@@ -81,7 +83,8 @@ class Client:
 
 
 class OpenDocument:
-    """From didOpen to didClose. `ref` names its session while there is one."""
+    """From didOpen to didClose. `ref` names its session while there is one. `place`: its path without links, as it was
+    when its session was last looked for; None for what is no file."""
 
     def __init__(self, rooms: Rooms, client: Client, uri: str) -> None:
         self._rooms = rooms
@@ -95,6 +98,7 @@ class OpenDocument:
         self._took = 0.0
         self._closed = False
         self.ref: SessionRef | None = None
+        self.place: str | None = None
 
     @property
     def waits(self) -> bool:
@@ -158,6 +162,8 @@ class OpenDocument:
 
     async def _tell(self) -> None:
         try:
+            if self._session is None:
+                self.place = await asyncio.to_thread(_place, self._uri)
             session = self._session or await self._join()
             asked = await self._rooms.asked(self._uri, session, self._client.editor)
             found = await diagnostics.items(asked)
@@ -184,3 +190,8 @@ class OpenDocument:
     def _publish(self, found: list[Diagnostic]) -> None:
         params = PublishDiagnostics(uri=self._uri, diagnostics=found)
         self._client.connection.notify("textDocument/publishDiagnostics", params)
+
+
+def _place(uri: str) -> str | None:
+    path = path_of(uri)
+    return os.path.realpath(path) if path is not None else None

@@ -7,7 +7,6 @@ not be open to be asked about.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -122,8 +121,8 @@ class Documents:
     def _files_changed(self, paths: Iterable[str]) -> None:
         changed = set(paths)
         for client in self._clients.values():
-            for uri, document in client.documents.items():
-                if document.waits and os.path.realpath(path_of(uri) or "") in changed:
+            for document in client.documents.values():
+                if document.waits and document.place in changed:
                     document.changed()
 
     # -- documents and their sessions

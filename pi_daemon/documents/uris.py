@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
+from pi_daemon.storage.system import PATH_BYTES
+
 _SAFE = "/-._~!$&'()*+,;=:@"
 """What a path in a URI may hold as it is (RFC 3986)."""
 
@@ -20,10 +22,11 @@ def path_of(uri: str) -> str | None:
     try:
         # What follows a bare `?` or `#` belongs to the path, where a client has not escaped it.
         raw = uri.partition(":")[2]
-        path = os.fsdecode(unquote_to_bytes(raw[2:].removeprefix(parts.netloc) if raw.startswith("//") else raw))
+        named = unquote_to_bytes(raw[2:].removeprefix(parts.netloc) if raw.startswith("//") else raw)
     except UnicodeEncodeError:
         return None
-    return path if path.startswith("/") and "\0" not in path else None
+    fits = named.startswith(b"/") and b"\0" not in named and len(named) < PATH_BYTES
+    return os.fsdecode(named) if fits else None
 
 
 def uri_of(path: str) -> str:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from pi_daemon.session.errors import InvalidParams, OutsideRoot
 from pi_daemon.session.head import Header
-from pi_daemon.storage.system import Files, refusal
+from pi_daemon.storage.system import PATH_BYTES, Files, refusal
 
 SUFFIX = ".jsonl"
 
@@ -155,10 +155,9 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
 def _encodes(path: str) -> bool:
     """Whether it can name a file at all: a lone surrogate that JSON lets pass can't."""
     try:
-        os.fsencode(path)
+        return len(os.fsencode(path)) < PATH_BYTES
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _entries(files: Files, folder: Path) -> list[os.DirEntry[str]]:

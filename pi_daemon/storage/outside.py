@@ -16,7 +16,7 @@ from pi_daemon.session.errors import InvalidParams, StorageFailed
 from pi_daemon.storage.keep import chunks
 from pi_daemon.storage.layout import Layout
 from pi_daemon.storage.publish import NO_LINKS, drop, staging_path, write_all, write_new
-from pi_daemon.storage.system import Files, sync_folder, telling
+from pi_daemon.storage.system import PATH_BYTES, Files, sync_folder, telling
 from pi_daemon.storage.threads import in_thread
 
 NAME_BYTES = 240
@@ -98,7 +98,8 @@ def new_file(files: Files, layout: Layout, path: str) -> NewFile:
 
 def _real(files: Files, layout: Layout, path: str) -> Path:
     with contextlib.suppress(UnicodeEncodeError):
-        if os.path.isabs(path) and "\0" not in path and len(os.fsencode(os.path.basename(path))) <= NAME_BYTES:
+        sizes = len(os.fsencode(path)), len(os.fsencode(os.path.basename(path)))
+        if os.path.isabs(path) and "\0" not in path and sizes[0] < PATH_BYTES and sizes[1] <= NAME_BYTES:
             folder = Path(os.path.realpath(os.path.dirname(path)))
             name = os.path.basename(path)
             if name in ("", ".", ".."):

@@ -24,6 +24,10 @@ PRIVATE_FILE = 0o600
 
 PRIVATE_FOLDER = 0o700
 
+PATH_BYTES = 4096
+"""No system call takes a path that long. To follow its links name by name costs the square of its length: seconds in
+a thread that others wait for, if it is a client's."""
+
 READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 """To read a file by its real path: a link put there since, or a pipe, must not be opened in its place."""
 

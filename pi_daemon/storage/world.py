@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from pi_daemon.storage.system import READ, Files
+from pi_daemon.storage.system import PATH_BYTES, READ, Files
 
 T = TypeVar("T")
 
@@ -32,9 +32,6 @@ NEAR_FOUND = 5
 NEAR_NAMES = 10
 """The last names of a path under which a moved directory is looked for: nobody moves one into the tree of another that
 is deeper, and each name is looked for in each directory nearby."""
-
-PATH_BYTES = 4096
-"""No system call takes a longer path (with its NUL); to follow its links name by name would cost the square of it."""
 
 LOOKERS = 4
 """Threads. A network file system that doesn't answer holds one up for as long as it likes; it shall not be one of

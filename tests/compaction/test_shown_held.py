@@ -106,6 +106,7 @@ def test_a_read_that_shows_no_text() -> None:
 def test_calls_that_are_not_understood_end_what_is_known() -> None:
     made = held({"content": "one\n"}, {"patch": "@@"})
     assert made.compare("one\n") == "unknown"
+    assert edits_of({"edits": "half \ud83d"}) is None
     assert edits_of({"edits": "no json"}) is None and edits_of({"edits": [{"oldText": "a"}]}) is None
     assert edits_of({"edits": '[{"oldText":"a","newText":"b"}]'}) == [("a", "b")]
     assert edits_of({"edits": {"oldText": "a", "newText": "b"}, "oldText": "c", "newText": "d"}) == [

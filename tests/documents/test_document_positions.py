@@ -131,6 +131,7 @@ def test_paths_and_uris(name: str) -> None:
         ("file://[", None),
         ("", None),
         ("file:relative", None),
+        ("file:///" + "a/" * 500_000, None),
         ("file:///a%20b#c", "/a b#c"),
         ("FILE:///a", "/a"),
         ("file:///c%C3%A9.jsonl", "/cé.jsonl"),

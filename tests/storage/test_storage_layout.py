@@ -154,6 +154,11 @@ async def test_two_projects_that_share_a_folder(place: Place) -> None:
 # Links
 
 
+async def test_a_path_that_no_system_call_takes(place: Place) -> None:
+    with pytest.raises(InvalidParams):
+        await place.repository().ref("/x" * 500_000)
+
+
 async def test_a_link_to_a_directory_is_a_root(place: Place) -> None:
     repository = place.repository()
     elsewhere = place.base / "elsewhere"

@@ -32,7 +32,7 @@ def edits_of(arguments: dict[str, Any]) -> Edits | None:
     if isinstance(given, str):  # some models send a list as a string
         try:
             given = msgspec.json.decode(given)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return None
     listed = [given] if isinstance(given, dict) else given if isinstance(given, list) else []
     pairs = [_pair(one) for one in [*listed, arguments] if one is not arguments or _pair(arguments) is not None]
