@@ -9,18 +9,22 @@ from pi_daemon.compaction.tokens import contribution
 from pi_daemon.documents import diagnostics
 from pi_daemon.documents.asked import Asked
 from pi_daemon.documents.links import referred
-from pi_daemon.documents.names import calls_of, kind_of, name_of, short
+from pi_daemon.documents.names import NAME, calls_of, kind_of, name_of, short
 from pi_daemon.documents.standing import standing
 from pi_daemon.documents.view import offset_in, span
 from pi_daemon.engine.offload import offload
 from pi_daemon.rpc.types.lsp import Hover, MarkupContent, PositionParams
 from pi_daemon.session.glance import Json, glance_at
 from pi_daemon.session.head import Head
+from pi_daemon.session.markdown import code, plain
 from pi_daemon.session.view import content_text, preview_of
 from pi_daemon.session.walk import place_at
 
 SHOWN = 600
 """Characters of a message that a hover shows."""
+
+MESSAGE = 300
+"""Characters of a path or a message."""
 
 CHILDREN = 5
 """Children that are named."""
@@ -33,7 +37,7 @@ async def hover(asked: Asked, params: PositionParams) -> Hover | None:
     line = await asked.view.line(params.position.line)
     if line is None:
         found = [one.message for one in await diagnostics.items(asked) if _on(one.range.start.line, params)]
-        return _hover(asked, "\n\n".join(found)) if found else None
+        return _hover(asked, "\n\n".join(_plain(asked, one, MESSAGE) for one in found)) if found else None
     if line.head is None:
         return _hover(asked, _header(asked))
     offset = offset_in(line, params.position, asked.editor.encoding)
@@ -43,7 +47,8 @@ async def hover(asked: Asked, params: PositionParams) -> Hover | None:
     made = _hover(asked, text)
     if place is not None and named is not None:
         items = await asked.view.items([named])
-        words = f"→ {kind_of(named)} `{named.id}`: {name_of(named, items[named].text, asked.session.tree.labels)}"
+        name = name_of(named, items[named].text, asked.session.tree.labels)
+        words = f"→ {_plain(asked, kind_of(named))} {code(named.id, NAME)}: {_plain(asked, name)}"
         made = _hover(asked, f"{words}\n\n{text}")
         made.range = span(line, place.start, place.end, asked.editor.encoding)
     return made
@@ -61,10 +66,11 @@ def _hover(asked: Asked, text: str) -> Hover:
 def _header(asked: Asked) -> str:
     session = asked.session
     header = session.header
-    parts = [f"**session header** `{header.id}`"]
-    parts += [f"- named {short(session.tree.name)}"] if session.tree.name else []
-    parts += [f"- working directory {header.cwd}", f"- begun {header.timestamp}, format version {header.version}"]
-    parts += [f"- forked from {header.parent_session}"] if header.parent_session else []
+    parts = [f"**session header** {code(header.id, NAME)}"]
+    parts += [f"- named {_plain(asked, session.tree.name)}"] if session.tree.name else []
+    parts.append(f"- working directory {code(header.cwd, MESSAGE)}")
+    parts.append(f"- begun {_plain(asked, header.timestamp)}, format version {header.version}")
+    parts += [f"- forked from {code(header.parent_session, MESSAGE)}"] if header.parent_session else []
     parts.append(f"- {len(session.tree.entries):,} entries, {len(session.trail.path):,} of them on the active path")
     parts += [f"- read-only: {session.read_only}"] if session.read_only else []
     return parts[0] + "\n\n" + "\n".join(parts[1:])
@@ -78,12 +84,14 @@ async def entry_text(asked: Asked, head: Head, stored: bytes | None = None) -> s
         stored = (await session.lines([head]))[0]
     look = await offload(len(stored), partial(glance_at, stored))
     label = tree.labels.get(head.id)
-    title = f"**{kind_of(head)}** `{head.id}`" + (f", labelled “{short(label)}”" if label else "")
+    title = f"**{_plain(asked, kind_of(head))}** {code(head.id, NAME)}"
+    title += f", labelled “{_plain(asked, label)}”" if label else ""
     title += ", the leaf" if head.id == session.leaf_id else ""
     parts = [title]
     if shown := excerpt(head, look):
         parts.append(_fenced(shown))
-    facts = [standing(session, head), *_sizes(look), *_family(asked, head), f"{head.timestamp or 'no time'}"]
+    facts = [standing(session, head), *(_plain(asked, one, MESSAGE) for one in _sizes(look)), *_family(asked, head)]
+    facts.append(_plain(asked, head.timestamp or "no time"))
     parts.append("\n".join(f"- {fact}" for fact in facts))
     return "\n\n".join(parts)
 
@@ -101,6 +109,11 @@ def excerpt(head: Head, look: Json) -> str:
 
 def _cut(text: str) -> str:
     return text[:SHOWN].encode(errors="replace").decode() + "…"
+
+
+def _plain(asked: Asked, text: str, limit: int = NAME) -> str:
+    """Words of a session within those of a hover. They make no link, no image (a client would fetch it) and no HTML."""
+    return plain(text, limit) if asked.editor.markdown else short(text, limit)
 
 
 def _fenced(text: str) -> str:
@@ -130,7 +143,7 @@ def _sizes(look: Json) -> list[str]:
 def _family(asked: Asked, head: Head) -> list[str]:
     tree = asked.session.tree
     children = tree.children(head.id)
-    named = ", ".join(f"{kind_of(child)} `{child.id}`" for child in children[:CHILDREN])
+    named = ", ".join(f"{_plain(asked, kind_of(child))} {code(child.id, NAME)}" for child in children[:CHILDREN])
     more = f" and {len(children) - CHILDREN} more" if len(children) > CHILDREN else ""
     forks = ": a fork here" if len(children) > 1 else ""
     found = [f"{len(children)} children{forks}: {named}{more}" if len(children) != 1 else f"followed by {named}"]
@@ -138,7 +151,10 @@ def _family(asked: Asked, head: Head) -> list[str]:
         found = ["nothing follows it"]
     naming = asked.view.naming.get(head.id)
     if naming:
-        found.append("named by " + ", ".join(f"{kind_of(other)} `{other.id}`" for other in naming[:CHILDREN]))
+        found.append(
+            "named by "
+            + ", ".join(f"{_plain(asked, kind_of(other))} {code(other.id, NAME)}" for other in naming[:CHILDREN])
+        )
     if head.parent_id is not None and tree.get(head.parent_id) is None:
-        found.append(f"its parent `{head.parent_id}` is missing")
+        found.append(f"its parent {code(head.parent_id, NAME)} is missing")
     return found

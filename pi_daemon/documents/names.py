@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ NAME = 80
 
 ON_PATH = "● "
 LEAF = "◆ "
+
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 _KINDS = {
     "compaction": "compaction",
@@ -146,11 +149,11 @@ def symbol_of(head: Head) -> int:
 
 
 def short(text: str, limit: int = NAME) -> str:
-    """Its beginning, without lone surrogates: one of them would make a large answer slow to encode."""
+    """Its beginning, on one line, without lone surrogates: one of them would make a large answer slow to encode."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    if cut.isascii():
+    if cut.isprintable():
         return cut
-    return cut.encode(errors="replace").decode()
+    return _UNFIT.sub(" ", cut).encode(errors="replace").decode()
 
 
 def name_of(head: Head, text: str, labels: Mapping[str, str]) -> str:

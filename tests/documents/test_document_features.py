@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -435,3 +436,25 @@ async def test_a_home_of_nobody_is_no_link(desk: Desk) -> None:
         editor = await desk.editor()
         found = await editor.about(path, "documentLink")
         assert [one["target"] for one in found] == [uri_of(str(desk.path / "there.txt"))]
+
+
+async def test_words_of_a_session_are_no_marks_in_a_hover(desk: Desk) -> None:
+    odd = "![x](https://example.com/a.png) <img src=x>\n# `big`\x1b[31m \\[y](z)"
+    path = desk.write(
+        "marks",
+        header(cwd=f"/{odd}", parentSession=f"/{odd}", timestamp=odd),
+        user(odd, None),
+        answer("a1", odd, model=odd, provider=odd, stopReason=odd),
+        line("label", "l", "a1", targetId="a1", label=odd),
+        line("session_info", "n", "l", name=odd),
+        line(odd, "k", odd, timestamp=odd),
+    )
+    async with desk.running():
+        editor = await desk.editor()
+        for number in range(6):
+            words = (await editor.about(path, "hover", number, 40))["contents"]["value"]
+            bare = re.sub(r"(?s)```text\n.*?\n```|(`+)(?!`).*?(?<!`)\1(?!`)", "", words.replace("\\\\", ""))
+            bare = re.sub(r"\\[!-~]", "", bare)
+            assert "example.com" in words and not re.search(r"[\[<]|\x1b|^#", bare, re.MULTILINE)
+        symbols = await editor.about(path, "documentSymbol")
+        assert "![x]" in str(symbols) and "\\u001b" not in json.dumps(symbols)
