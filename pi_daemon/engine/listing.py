@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import InvalidParams
 from pi_daemon.storage.protocols import Progress, SessionSummary
 from pi_daemon.storage.summary import Summary
@@ -54,5 +55,5 @@ async def _unwritten(session: LiveSession) -> SessionSummary:
     lines = await session.lines(session.tree.entries)
     summary = Summary(session.header)
     if lines:
-        summary.read(b"\n".join([*lines, b""]))
+        await offload(sum(map(len, lines)), lambda: summary.read(b"\n".join([*lines, b""])))
     return summary.made(session.log.ref, 0, session.environment.now_ms())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from pi_daemon.methods.listeners import OUTBOX_KEY
+from pi_daemon.storage.summary import Summary
 from tests.methods.conftest import Client, Refused, Scene, assistant, user
 
 
@@ -134,5 +136,28 @@ def test_one_who_does_not_read_is_told_that_it_missed_something(scene: Scene) ->
             message = scene.daemon.service.resync(OUTBOX_KEY)
             assert message is not None
             assert json.loads(message)["params"] == {"created": [], "changed": [], "deleted": [], "missed": True}
+
+    asyncio.run(main())
+
+
+def test_a_large_session_that_is_not_written_yet_is_summed_up_beside_the_loop(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    read = Summary.read
+
+    def noted(self: Summary, block: bytes) -> None:
+        threads.append(threading.get_ident())
+        read(self, block)
+
+    monkeypatch.setattr(Summary, "read", noted)
+
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            state = await client.call("session/create", cwd="/p")
+            await client.call("session/append", sessionId=state["sessionId"], entries=[user("x" * 300_000)])
+            (row,) = (await client.call("session/list"))["sessions"]
+            assert row["messageCount"] == 1 and threads and threading.get_ident() not in threads
 
     asyncio.run(main())
