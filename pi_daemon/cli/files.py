@@ -185,6 +185,9 @@ async def repair(where: Where, output: Output, name: str) -> None:
         if found["dropped"]:
             output.print("Left out:")
             draw(output, found["dropped"])
+        if found["rewritten"]:
+            output.print("Made readable:")
+            draw(output, found["rewritten"])
 
 
 def draw(output: Output, damage: list[DamageInfo]) -> None:

@@ -36,7 +36,9 @@ SLICE = 1_000
 
 _SEVERITIES = {
     **dict.fromkeys(("tornTail", "extraHeader"), INFORMATION),
-    **dict.fromkeys(("notJson", "notObject", "noId", "tooDeep", "notUtf8", "noHeader", "empty", "lost"), ERROR),
+    **dict.fromkeys(
+        ("notJson", "glued", "notObject", "noId", "tooDeep", "notUtf8", "noHeader", "empty", "lost"), ERROR
+    ),
 }
 _OF_THE_TREE = frozenset({"orphan", "duplicateId", "loop"})
 _DROPPED = ("error", "aborted")

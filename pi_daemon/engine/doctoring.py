@@ -53,14 +53,19 @@ async def _treat(hub: Hub, one: Treated) -> None:
         else:
             report = await hub.repair(finding.path)
             one.kept_at = report.original_kept_at
-            count = len(report.dropped)
-            lines = "1 line that can't be read was" if count == 1 else f"{count:,} lines that can't be read were"
-            one.outcome = f"{lines} left out"
+            dropped, rewritten = len(report.dropped), len(report.rewritten)
+            said = [f"{_lines(rewritten)} made readable"] if rewritten else []
+            said += [f"{_lines(dropped)} left out, which could not be read"] if dropped else []
+            one.outcome = ", ".join(said)
         one.status = "fixed"
     except (Busy, WriterBusy) as error:
         one.status, one.outcome = "skipped", error.message
     except PiDaemonError as error:
         one.status, one.outcome = "failed", error.message
+
+
+def _lines(count: int) -> str:
+    return "1 line was" if count == 1 else f"{count:,} lines were"
 
 
 async def _whole(work: Coroutine[Any, Any, Result]) -> Result:

@@ -156,5 +156,8 @@ async def check(shared: Shared, call: Call, params: s.PathParams) -> s.CheckResu
 async def repair(shared: Shared, call: Call, params: s.PathParams) -> s.RepairResult:
     report = await shared.hub.repair(params.path)
     return s.RepairResult(
-        path=report.path, original_kept_at=report.original_kept_at, dropped=wire.damage(report.dropped)
+        path=report.path,
+        original_kept_at=report.original_kept_at,
+        dropped=wire.damage(report.dropped),
+        rewritten=wire.damage(report.rewritten),
     )

@@ -16,12 +16,13 @@ from msgspec import Struct
 
 from pi_daemon.session import dates
 from pi_daemon.session.facts import KINDS_WITH_FACTS, Json, facts_of
+from pi_daemon.session.glued import unglued
 from pi_daemon.session.head import Facts, Head, Header
 from pi_daemon.session.lines import FACTS_BY_CLASS, decode_lines
 from pi_daemon.session.migrate import LegacyIds
 from pi_daemon.session.rawjson import JS_SPACE, MAX_DEPTH, BadJson, is_utf8, loads, many_brackets, too_deep
 
-BadLineKind = Literal["notJson", "notObject", "noId", "tooDeep", "notUtf8"]
+BadLineKind = Literal["notJson", "glued", "notObject", "noId", "tooDeep", "notUtf8"]
 
 
 class BadLine(Struct, frozen=True):
@@ -196,13 +197,32 @@ def _value(line: bytes) -> Json | BadLine | None:
         value = loads(line)
     except BadJson as bad:
         if bad.kind == "notJson":
-            return None if _blank(line) else BadLine("notJson", "the line is no JSON")
+            return None if _blank(line) else _no_json(line)
         if bad.kind == "notUtf8":
-            return BadLine("notUtf8", "the line is not UTF-8", counts=True)
-        return BadLine("tooDeep", f"the line nests deeper than {MAX_DEPTH}", counts=True)
+            return _not_utf8(line)
+        return BadLine("tooDeep", f"the line nests deeper than {MAX_DEPTH}; pi reads it if it is whole", counts=True)
     if not isinstance(value, dict):
         return BadLine("notObject", "the line is JSON but no object", counts=bool(value) or value == [])
     return value
+
+
+def _no_json(line: bytes) -> BadLine:
+    glued = len(unglued(line))
+    if glued:
+        return BadLine("glued", f"{glued} entries are on one line, so pi reads none of them")
+    return BadLine("notJson", "the line is no JSON")
+
+
+def _not_utf8(line: bytes) -> BadLine:
+    """pi reads it with a replacement character for what isn't."""
+    inner = _value(replaced(line))
+    if isinstance(inner, dict):
+        return BadLine("notUtf8", "the line is not UTF-8; pi reads it, with U+FFFD for what isn't", counts=True)
+    return inner if inner is not None else BadLine("notJson", "the line is no JSON")
+
+
+def replaced(line: bytes) -> bytes:
+    return line.decode(errors="replace").encode()
 
 
 def _blank(line: bytes) -> bool:

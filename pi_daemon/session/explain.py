@@ -27,7 +27,7 @@ from pi_daemon.session.selection import Source, Trail, contributes, kept_by
 from pi_daemon.session.tree import SessionTree
 from pi_daemon.session.why import Explained, Reason, Why, lasting
 
-BROKEN_LINES = frozenset({"notJson", "notObject", "noId", "tooDeep", "notUtf8", "tornTail"})
+BROKEN_LINES = frozenset({"notJson", "glued", "notObject", "noId", "tooDeep", "notUtf8", "tornTail"})
 """Kinds of damage that are a line without an entry."""
 
 _AS_STORED = Why("asStored", True)

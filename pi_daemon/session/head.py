@@ -148,7 +148,7 @@ class Header(Struct, frozen=True):
 class Damage(Struct, frozen=True, rename="camel"):
     """One thing that is wrong with a session file, as the protocol shows it.
 
-    `kind`: notJson, notObject, noId, tooDeep, notUtf8 (broken lines) · tornTail (a last line without an
+    `kind`: notJson, glued, notObject, noId, tooDeep, notUtf8 (broken lines) · tornTail (a last line without an
     end) · orphan, duplicateId, loop (the tree) · lateHeader, byteOrderMark, unversioned, newerVersion
     (read-only) · noHeader, empty (refused) · extraHeader · lost (entries that we had written and a rewrite
     dropped). `line` counts from 1; `offset` and `length` are bytes; `entry_ids` are the entries concerned:

@@ -20,7 +20,7 @@ from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage.catalogue import read_header
 from pi_daemon.storage.keep import keep_copy
 from pi_daemon.storage.layout import Layout, folder_name
-from pi_daemon.storage.mend import dropped_by
+from pi_daemon.storage.mend import made_readable, mended_by
 from pi_daemon.storage.protocols import Examined, Finding
 from pi_daemon.storage.publish import is_staged
 from pi_daemon.storage.rounds import LEFTOVER_SECONDS, rounds, same_content
@@ -156,13 +156,13 @@ class Examination:
         if not damage:
             return
         kinds = {one.kind for one in damage}
-        dropped = dropped_by(found) if found.refused is None else []
+        mended = mended_by(found) if found.refused is None else []
         finding = Finding(
             "damaged",
             path,
-            _words(damage, found, len(dropped)),
+            _words(damage, found, mended),
             session_id=session_id,
-            repair="repair" if dropped else None,
+            repair="repair" if mended else None,
             damage=[_short(one) for one in damage[:DAMAGES]],
             damage_count=len(damage),
             settled=settled,
@@ -242,14 +242,27 @@ def put_away(files: Files, layout: Layout, path: str, keep_in: Path) -> str:
     return str(kept)
 
 
-def _words(damage: list[Damage], found: Scan, dropped: int) -> str:
+def _words(damage: list[Damage], found: Scan, mended: list[Damage]) -> str:
     first = damage[0]
     where = "" if first.line is None else f"line {first.line:,}: "
     more = f", and {len(damage) - 1:,} more" if len(damage) > 1 else ""
     opens = "; the session doesn't open" if found.lost else ""
-    lines = "1 line" if dropped == 1 else f"{dropped:,} lines"
-    repair = f"; a repair would leave out {lines} that can't be read, and keep the original" if dropped else ""
-    return f"{where}{first.message}{more}{opens}{repair}"
+    return f"{where}{first.message}{more}{opens}{_repair(mended, found)}"
+
+
+def _repair(mended: list[Damage], found: Scan) -> str:
+    """What a repair would do."""
+    readable = sum(made_readable(one, found) for one in mended)
+    dropped, deep = len(mended) - readable, sum(one.kind == "tooDeep" for one in mended)
+    said = [f"make {_lines(readable)} readable"] if readable else []
+    if dropped:
+        read = f" ({deep:,} of them too deep for us alone)" if deep else ""
+        said.append(f"leave out {_lines(dropped)} that can't be read{read}")
+    return f"; a repair would {' and '.join(said)}, and keep the original" if said else ""
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count:,} lines"
 
 
 def _short(damage: Damage) -> Damage:

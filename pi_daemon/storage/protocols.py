@@ -193,11 +193,13 @@ class CheckReport(Struct, frozen=True):
 
 
 class RepairReport(Struct, frozen=True):
-    """`original_kept_at` is None where nothing needed repair and nothing was written."""
+    """`original_kept_at` is None where nothing needed repair and nothing was written. `dropped` lines were left out,
+    `rewritten` ones made readable."""
 
     path: str
     original_kept_at: str | None
     dropped: list[Damage]
+    rewritten: list[Damage] = []
 
 
 class Finding(Struct):

@@ -286,7 +286,7 @@ def _reasons(reader: Reader, header: Header) -> Sequence[Damage]:
     return reasons
 
 
-BROKEN = {"notJson", "notObject", "noId", "tooDeep", "notUtf8"}
+BROKEN = {"notJson", "glued", "notObject", "noId", "tooDeep", "notUtf8"}
 """The kinds of damage that are a line which can't be read."""
 
 

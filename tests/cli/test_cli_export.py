@@ -76,7 +76,7 @@ def test_doctor(commands: Commands, tmp_path: Path) -> None:
     assert "Damaged (1)" in printed and bad.name in printed and "--fix mends 1." in printed and "\x1b" not in printed
     assert commands.json("doctor", code=4)["problems"] == 1
     mended = commands.run("doctor", "--fix")
-    assert "fixed: 1 line that can't be read was left out" in mended and "1 mended" in mended
+    assert "fixed: 1 line was left out, which could not be read" in mended and "1 mended" in mended
     assert "Nothing is wrong" in commands.run("doctor", str(commands.sessions))
     commands.run("doctor", str(tmp_path), code=2)  # the daemon serves another directory
     commands.run("doctor", str(tmp_path / "gone"), code=3)

@@ -46,7 +46,7 @@ OPENS: dict[str, tuple[bytes, list[str], list[str]]] = {
     "CRLF": (b"\r\n".join([HEADER, A, B, b""]), ["a", "b"], []),
     "CRLF, torn behind its CR": (b"\r\n".join([HEADER, A, B]) + b"\r", ["a", "b"], []),
     "blank lines": (lines(b"", HEADER, b"", A, b"  ", B, b"", b""), ["a", "b"], []),
-    "two lines in one": (lines(HEADER, A, B, C + message("z", "c")), ["a", "b"], ["notJson"]),
+    "two lines in one": (lines(HEADER, A, B, C + message("z", "c")), ["a", "b"], ["glued"]),
     "a line twice": (lines(HEADER, A, B, B), ["a", "b", "b"], ["duplicateId"]),
     "a line in the middle of another": (
         lines(HEADER, A, B, BROKEN_IN_TWO[:300] + C, BROKEN_IN_TWO[300:]),
@@ -123,10 +123,12 @@ async def test_what_lost_ancestors_is_refused_and_kept(tmp_path: Path, pi: Pi) -
         found = await ten_more(place, path, Unsynced(), recover=True)
         assert found == [*entries, *TEN_IDS], name
         paths.append(str(path))
-        expected.append(found)
         repaired = await place.repository().repair(str(path))
         assert repaired.original_kept_at is not None
-        _, log = await place.repository().open(place.ref(path))
+        mended, log = await place.repository().open(place.ref(path))
+        expected.append([head.id for head in mended.heads])
+        assert [name for name in expected[-1] if name in found] == found
+        assert (len(expected[-1]) > len(found)) == bool(repaired.rewritten)
         await log.close()
     for name, seen, ours in zip(REFUSED, pi("read", paths=paths), expected, strict=True):
         assert seen == ours, name

@@ -176,7 +176,12 @@ def test_an_entry_of_an_id_alone() -> None:
     [
         (b"no", "notJson", False),
         (b'{"type":"custom","id":"a"', "notJson", False),
-        (b'{"id":"a"}{"id":"b"}', "notJson", False),
+        (b'{"id":"a"}{"id":"b"}', "glued", False),
+        (b'{"id":"a"} {"type":"custom"}', "notJson", False),
+        (b'{"id":"a"}{"type":"session","id":"b"}', "notJson", False),
+        (b'{"id":"a"},{"id":"b"}', "notJson", False),
+        (b'{"id":"a"', "notJson", False),
+        (b'{"id":"\xff"', "notJson", False),
         (b"\x00\x00\x00", "notJson", False),
         (b'{"id":"a","n":NaN}', "notJson", False),
         (b'\xef\xbb\xbf{"id":"a"}', "notJson", False),

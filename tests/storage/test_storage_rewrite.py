@@ -275,6 +275,21 @@ async def test_repair_drops_what_cannot_be_read(place: Place) -> None:
     assert (second.original_kept_at, second.dropped) == (None, [])
 
 
+async def test_repair_splits_entries_on_one_line_and_replaces_what_is_not_utf8(place: Place) -> None:
+    latin = message("u", "d", "\xff").replace("\xff".encode(), b"\xff")
+    content = b"\n".join([HEADER, A + B, C + b"\r", D + b" " + latin[:-1], latin, A[:-1] + B, message("e", "u") + C])
+    path = place.put(content)
+    repository = place.repository()
+    damage = kinds((await repository.check(str(path))).damage)
+    assert damage == ["glued", "notJson", "notUtf8", "notJson", "tornTail", "orphan"]
+    report = await repository.repair(str(path))
+    assert (kinds(report.dropped), kinds(report.rewritten)) == (["notJson"] * 2, ["glued", "notUtf8", "tornTail"])
+    kept = [HEADER, A, B, C + b"\r", message("u", "d", "\ufffd"), message("e", "u"), C]
+    assert path.read_bytes() == b"\n".join(kept)
+    assert report.original_kept_at is not None and Path(report.original_kept_at).read_bytes() == content
+    assert (await repository.repair(str(path))).original_kept_at is None
+
+
 async def test_repair_of_version_1_shifts_no_entry(place: Place) -> None:
     path = place.put([*V1[:2], b"[]", *V1[2:]])
     repository = place.repository()

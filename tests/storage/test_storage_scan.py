@@ -82,7 +82,7 @@ async def test_a_header_alone(place: Place) -> None:
         (b"this is no JSON", "notJson"),
         (C[:-1], "notJson"),
         (C[:40] + D, "notJson"),
-        (b'{"type":"custom","id":"x"}{"type":"custom","id":"y"}', "notJson"),
+        (b'{"type":"custom","id":"x"}{"type":"custom","id":"y"}', "glued"),
         (b"\0" * 300, "notJson"),
         (b'{"type":"custom","id":"x","n":NaN}', "notJson"),
         (b"\xef\xbb\xbf" + C, "notJson"),

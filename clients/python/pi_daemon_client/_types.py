@@ -662,10 +662,10 @@ class Model(TypedDict):
 class DamageInfo(TypedDict):
     """One thing that is wrong with a session file.
 
-    `kind`: a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end:
-    `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`,
-    `byteOrderMark`, `unversioned`, `newerVersion`, `noHeader`, `empty`; what another process did: `lost`,
-    acknowledged entries are gone from the file.
+    `kind`: a broken line: `notJson`, `glued` (several entries on it), `notObject`, `noId`, `tooDeep`,
+    `notUtf8`; a last line without an end: `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file:
+    `lateHeader`, `extraHeader`, `byteOrderMark`, `unversioned`, `newerVersion`, `noHeader`, `empty`; what
+    another process did: `lost`, acknowledged entries are gone from the file.
     `message`: the same in words.
     `line`: the line, counted from 1.
     `offset`: where the line begins, in bytes.
@@ -1520,11 +1520,14 @@ class RepairResult(TypedDict):
     `originalKeptAt`: where the file as it was is kept; null where nothing had to be repaired and nothing was
     written.
     `dropped`: what was left out.
+    `rewritten`: what was made readable: a line with several entries was split; in one that isn't UTF-8 U+FFFD
+    stands for what isn't, as pi reads it.
     """
 
     path: str
     originalKeptAt: str | None
     dropped: list[DamageInfo]
+    rewritten: list[DamageInfo]
 
 
 class RequestWriterResult(TypedDict):

@@ -554,10 +554,10 @@ export interface Model {
 /** One thing that is wrong with a session file. */
 export interface DamageInfo {
   /**
-   * a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end: `tornTail`; the
-   * tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`, `byteOrderMark`, `unversioned`,
-   * `newerVersion`, `noHeader`, `empty`; what another process did: `lost`, acknowledged entries are gone from the
-   * file.
+   * a broken line: `notJson`, `glued` (several entries on it), `notObject`, `noId`, `tooDeep`, `notUtf8`; a last
+   * line without an end: `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`,
+   * `extraHeader`, `byteOrderMark`, `unversioned`, `newerVersion`, `noHeader`, `empty`; what another process did:
+   * `lost`, acknowledged entries are gone from the file.
    */
   kind: string;
   /** the same in words. */
@@ -1295,6 +1295,11 @@ export interface RepairResult {
   originalKeptAt: string | null;
   /** what was left out. */
   dropped: DamageInfo[];
+  /**
+   * what was made readable: a line with several entries was split; in one that isn't UTF-8 U+FFFD stands for what
+   * isn't, as pi reads it.
+   */
+  rewritten: DamageInfo[];
 }
 
 /** Who may write now. */

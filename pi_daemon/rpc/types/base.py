@@ -117,10 +117,10 @@ class Model(Wire, kw_only=True):
 class DamageInfo(Wire, kw_only=True):
     """One thing that is wrong with a session file.
 
-    `kind`: a broken line: `notJson`, `notObject`, `noId`, `tooDeep`, `notUtf8`; a last line without an end:
-        `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`, `extraHeader`, `byteOrderMark`,
-        `unversioned`, `newerVersion`, `noHeader`, `empty`; what another process did: `lost`, acknowledged entries are
-        gone from the file.
+    `kind`: a broken line: `notJson`, `glued` (several entries on it), `notObject`, `noId`, `tooDeep`, `notUtf8`; a last
+        line without an end: `tornTail`; the tree: `orphan`, `duplicateId`, `loop`; the file: `lateHeader`,
+        `extraHeader`, `byteOrderMark`, `unversioned`, `newerVersion`, `noHeader`, `empty`; what another process did:
+        `lost`, acknowledged entries are gone from the file.
     `message`: the same in words.
     `line`: the line, counted from 1.
     `offset`: where the line begins, in bytes.

@@ -258,11 +258,14 @@ class RepairResult(Wire, kw_only=True):
     `original_kept_at`: where the file as it was is kept; null where nothing had to be repaired and nothing was
         written.
     `dropped`: what was left out.
+    `rewritten`: what was made readable: a line with several entries was split; in one that isn't UTF-8 U+FFFD stands
+        for what isn't, as pi reads it.
     """
 
     path: str
     original_kept_at: str | None
     dropped: list[DamageInfo]
+    rewritten: list[DamageInfo]
 
 
 class TokenTotals(Wire, kw_only=True):
