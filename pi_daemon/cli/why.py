@@ -112,9 +112,14 @@ def draw_hits(output: Output, found: ExplainResult, query: str) -> None:
     if not known:
         verdict = "it is in the file, but the model doesn't know it"
     elif len(hits) == 1:
-        verdict = "the model is sent it"
+        verdict = (
+            "the model is sent it" if hits[0]["inContext"] else "the model is sent it in what stands for the entry"
+        )
     else:
-        verdict = f"the model is sent it with {len(known)} of them, or in their place"
+        inside = sum(hit["inContext"] for hit in known)
+        ways = [f"with {inside} of them"] if inside else []
+        ways += [f"in what stands for {len(known) - inside} of them"] if inside < len(known) else []
+        verdict = f"the model is sent it {' and '.join(ways)}"
     output.print(Text(f"{plural(len(hits), 'entry', 'entries')} {has} {wanted!r}: {verdict}", "bold"))
     for hit in hits:
         output.wrapped(Text(sentence(hit) + _instead(hit), "" if hit.get("textInContext") else "dim"), 4)
@@ -125,6 +130,8 @@ def _instead(hit: ExplainedEntry) -> str:
     """Where the text isn't where the entry is, or is although the entry isn't."""
     known = hit.get("textInContext")
     if hit["inContext"] and not known:
+        if hit.get("foundIn") == "details":
+            return "; its text is in `details`, which is never sent"
         return "; what is sent in its place doesn't have the text"
     if known and not hit["inContext"]:
         return "; it has the text" if hit["reason"] == "edit" else "; what stands for it has the text"

@@ -48,13 +48,22 @@ def test_a_text(commands: Commands) -> None:
     assert printed[0] == "1 entry has 'ELSEWHERE': it is in the file, but the model doesn't know it"
     assert printed[2] == "    user, text: elsewhere"
     printed = commands.run("why", "aaaa-1", "--query", "public names")
-    assert printed.startswith("2 entries have 'public names': the model is sent it with 2 of them, or in their place\n")
+    assert printed.startswith(
+        "2 entries have 'public names': the model is sent it with 1 of them and in what stands for 1 of them\n"
+    )
     assert "; what stands for it has the text\n" in printed
     shown = commands.run("why", "aaaa-1", "--query", "look at it")
     assert "\x1b" not in shown and "\u202e" not in shown
     assert "No entry has" in commands.run("why", "aaaa-1", "--query", "nowhere", code=3)
     commands.run("why", "aaaa-1", "u1", "--query", "x", code=2)
     commands.run("why", "aaaa-1", "--query", "", code=2)
+
+
+def test_a_text_in_details_is_never_sent(commands: Commands) -> None:
+    noted = message("t1", "u1", "toolResult", [text("done")], toolName="x", toolCallId="c", details={"diff": "zebra"})
+    write_session(commands.sessions, "aaaa-1", [message("u1", None, "user", "go on"), noted])
+    said = " ".join(commands.run("why", "aaaa-1", "--query", "zebra").split())
+    assert "t1 is in the context: message 2, as it is stored; its text is in `details`, which is never sent" in said
 
 
 def test_all_entries_as_a_table(commands: Commands) -> None:
