@@ -89,7 +89,7 @@ class _Walk:
         elif not os.path.exists(real):
             self._note("outside", path, "the link leads nowhere")
         elif entry.is_dir():
-            return self._inner(real, top)
+            return self._inner(path, top) and real
         elif not any(Path(real).is_relative_to(root) for root in self._roots):
             self._note("outside", path, f"the link leads out of the sessions directory, to {real}, and is not followed")
         elif entry.name.endswith(SUFFIX):

@@ -123,6 +123,7 @@ def test_what_is_no_session_file(place: Place) -> None:
     (place.folder / "out.jsonl").symlink_to("/etc/passwd")
     (place.folder / "nowhere.jsonl").symlink_to("gone")
     (place.folder / "circle").symlink_to("circle")
+    (place.folder / "up").symlink_to("..")
     (place.sessions / "linked").symlink_to(place.base / "elsewhere")
     (place.base / "elsewhere").mkdir()
     (place.base / "elsewhere" / "x.jsonl").write_bytes(session("s"))
@@ -135,6 +136,7 @@ def test_what_is_no_session_file(place: Place) -> None:
         ("out.jsonl", "outside"),
         ("nowhere.jsonl", "outside"),
         ("circle", "outside"),
+        ("up", "foreign"),
         ("\ufffd.jsonl", "foreign"),
     }
     assert found.files == 1 and found.folders == 3
