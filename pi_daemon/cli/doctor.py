@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 
 from pi_daemon_client.types import DoctorFinding, DoctorResult
@@ -32,7 +33,10 @@ _TITLES = {
 }
 """In the order in which they are shown."""
 
-_REPAIRS = {"repair": "--fix repairs it; the original is kept", "putAway": "--fix moves it to the state directory"}
+_REPAIRS = {
+    "repair": "--fix repairs it, unless it was just written to; the original is kept",
+    "putAway": "--fix moves it to the state directory",
+}
 
 
 async def doctor(where: Where, output: Output, *, fix: bool, full: bool) -> Exit:
@@ -60,11 +64,15 @@ def draw(output: Output, found: DoctorResult, *, fix: bool, full: bool) -> None:
             output.print("", Text(f"{title} ({len(rows):,})", style))
             _rows(output, rows, found["sessionsDir"], full=full, fix=fix)
     notes = sum(not one["problem"] for one in found["findings"])
-    fixed = sum(one["status"] == "fixed" for one in found["findings"])
     mendable = sum(one["repair"] is not None and one["status"] == "found" for one in found["findings"])
     said = [plural(found["problems"], "problem") if found["problems"] else "Nothing is wrong", plural(notes, "note")]
-    said += [f"{fixed:,} mended"] if fixed else []
+    passed = Counter(one["status"] for one in found["findings"])
+    said += [f"{passed['fixed']:,} mended"] if passed["fixed"] else []
+    said += [f"{passed['skipped']:,} left for later"] if passed["skipped"] else []
+    said += [f"{passed['failed']:,} could not be mended"] if passed["failed"] else []
     output.print("", f"{', '.join(said)}." + (f" --fix mends {mendable:,}." if mendable and not fix else ""))
+    if passed["skipped"]:
+        output.print("What is left for later is in use, or was written to within the last minute: run it again then.")
     if found["leftOut"]:
         output.print(f"{found['leftOut']:,} more were found and are not told.")
 
@@ -74,11 +82,13 @@ def _rows(output: Output, rows: Sequence[DoctorFinding], directory: str, *, full
 
     shown = rows if full or len(rows) <= SHOWN + 1 else rows[:SHOWN]
     base = os.path.realpath(directory)
-    for one in shown:
-        output.print(Text(f"  {_short(one['path'], base)}", "cyan"))
+    for same in _alike(shown):
+        one = same[0]
+        for other in same:
+            output.print(Text(f"  {_short(other['path'], base)}", "cyan"))
         output.wrapped(Text(f"    {safe.line(one['message'])}"), 4)
-        for other in one["others"][:SHOWN]:
-            output.print(f"    also {_short(other, base)}")
+        for also in one["others"][:SHOWN]:
+            output.print(f"    also {_short(also, base)}")
         if one["status"] != "found":
             style = {"fixed": "green", "failed": "red"}.get(one["status"], "yellow")
             kept = f"; {safe.line(one['keptAt'])} is what was there" if one["keptAt"] else ""
@@ -87,6 +97,15 @@ def _rows(output: Output, rows: Sequence[DoctorFinding], directory: str, *, full
             output.print(Text(f"    {_REPAIRS[one['repair']]}", "dim"))
     if len(shown) < len(rows):
         output.print(Text(f"  ... {len(rows) - len(shown):,} more (--full shows them)", "dim"))
+
+
+def _alike(rows: Sequence[DoctorFinding]) -> list[list[DoctorFinding]]:
+    """Those of which the same is said, together, at the place of the first."""
+    found: dict[object, list[DoctorFinding]] = {}
+    for one in rows:
+        told = one["message"], one["repair"], one["status"], one["outcome"], one["keptAt"], tuple(one["others"])
+        found.setdefault(told, []).append(one)
+    return list(found.values())
 
 
 def _short(path: str, base: str) -> str:

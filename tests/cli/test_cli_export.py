@@ -78,5 +78,9 @@ def test_doctor(commands: Commands, tmp_path: Path) -> None:
     mended = commands.run("doctor", "--fix")
     assert "fixed: 1 line was left out, which could not be read" in mended and "1 mended" in mended
     assert "Nothing is wrong" in commands.run("doctor", str(commands.sessions))
+    fresh = [write_session(commands.sessions, f"cccc-{n}", conversation(), b"no JSON\n") for n in range(3)]
+    printed = commands.run("doctor", "--fix", code=4)
+    assert all(path.name in printed for path in fresh) and printed.count("the line is no JSON") == 1
+    assert "3 problems, 1 note, 3 left for later." in printed and "within the last minute" in printed
     commands.run("doctor", str(tmp_path), code=2)  # the daemon serves another directory
     commands.run("doctor", str(tmp_path / "gone"), code=3)
