@@ -9,7 +9,7 @@ from pi_daemon_client import ABSENT
 from pi_daemon_client.types import CatalogTotals, SessionInfo
 
 from pi_daemon.cli import safe
-from pi_daemon.cli.output import Output
+from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where, reach
 
 SHORTEST = 8
@@ -46,10 +46,11 @@ async def list_sessions(where: Where, output: Output, *, cwd: str | None, limit:
 
 def _sums(sums: CatalogTotals) -> str:
     tokens = sums["tokens"]
-    copies = f", without {sums['repeated']:,} copies in forks" if sums["repeated"] else ""
+    copies = f", without {plural(sums['repeated'], 'copy', 'copies')} in forks" if sums["repeated"] else ""
     cached = f"{tokens['cacheRead']:,.0f} read from and {tokens['cacheWrite']:,.0f} written to caches"
     return (
-        f"{sums['sessions']:,} sessions, {sums['messages']:,} messages, {sums['replies']:,} answers{copies}: "
+        f"{plural(sums['sessions'], 'session')}, {plural(sums['messages'], 'message')}, "
+        f"{plural(sums['replies'], 'answer')}{copies}: "
         f"{tokens['input']:,.0f} tokens in, {tokens['output']:,.0f} out, {cached}; cost {tokens['cost']:,.2f}"
     )
 

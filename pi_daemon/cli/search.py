@@ -26,6 +26,15 @@ MOST_PAGES = 200
 """That are asked for without one hit in them."""
 
 
+_GOES_ON = "Without a running daemon (`pi-daemon serve`) that goes on only while a command runs."
+
+_ROLES = (
+    *("user", "assistant", "toolResult", "bashExecution", "custom", "system"),
+    *("compaction", "branch_summary", "custom_message", "session_info", "label"),
+)
+"""Roles of messages and types of entries that pi writes; an extension may have others."""
+
+
 class Asked(Struct, frozen=True):
     query: str
     cwd: str | None = None
@@ -51,12 +60,20 @@ async def search(where: Where, output: Output, asked: Asked, *, limit: int, wait
         output.json({"hits": hits, "complete": first["complete"], "indexed": first["indexed"], "more": more})
         return
     if not hits:
-        output.print("Nothing was found.")
+        output.print("Nothing was found." + _unknown_role(asked.role))
     draw(output, hits, asked.query)
     if more:
         output.print(f"The first {plural(len(hits), 'hit')}; --limit shows more.")
     if not first["complete"]:
-        output.warn(f"{first['indexed']:.0%} of what was said is indexed so far: search again, or give --wait.")
+        output.warn(
+            f"{first['indexed']:.0%} of what was said is indexed so far: search again, or give --wait. {_GOES_ON}"
+        )
+
+
+def _unknown_role(role: str | None) -> str:
+    if role is None or role in _ROLES:
+        return ""
+    return f" pi writes no {safe.line(role)!r}; --role takes {', '.join(_ROLES[:-1])} and {_ROLES[-1]}."
 
 
 async def _page(client: AsyncClient, asked: Asked, cursor: str | None, limit: int) -> SearchResult:

@@ -208,6 +208,7 @@ def test_search(commands: Commands) -> None:
     assert "on a branch that was left" in commands.run("search", '"I read"')
     assert "Nothing was found." in commands.run("search", "hello", "--role", "assistant")
     assert "Nothing was found." in commands.run("search", 'AND "')
+    assert "pi writes no 'usr'; --role takes user," in commands.run("search", "hello", "--role", "usr")
     found = commands.json("search", "hello", "--label", "start", "--before", "2027-01-01")
     assert ([hit["entryId"] for hit in found["hits"]], found["complete"], found["more"]) == (["u1"], True, False)
     assert "The first 1 hit" in commands.run("search", "e", "--limit", "1")
@@ -220,5 +221,5 @@ def test_totals(commands: Commands) -> None:
     reply = message("a", None, "assistant", [], responseId="r", usage=usage)
     write_session(commands.sessions, "aaaa-1", [reply])
     write_session(commands.sessions, "bbbb-1", [reply])
-    assert "1 answers, without 1 copies in forks: 10 tokens in, 2 out" in commands.run("list", "--totals")
+    assert "1 answer, without 1 copy in forks: 10 tokens in, 2 out" in commands.run("list", "--totals")
     assert commands.json("list", "--totals")["totals"]["tokens"]["cost"] == 0.5

@@ -142,7 +142,7 @@ async def test_filters(place: Place) -> None:
         assert await ids("word", role="assistant") == ["b", "c"]
         assert await ids("word", role="compaction") == ["d"]
         assert await ids("word", model="one") == ["b"]
-        assert await ids("word", model="p/two") == ["c"]
+        assert await ids("word", model="p/two") == await ids("word", model="TW") == ["c"]
         assert await ids("word", model="p") == []
         assert await ids("word", label="x") == ["b"]
         assert await ids("word", label="y") == []

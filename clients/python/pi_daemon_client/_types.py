@@ -517,7 +517,7 @@ class SearchParams(TypedDict):
     other words, in names and in paths, upper and lower case alike. Nothing in it is an operator.
     `cwd`: in sessions whose agent works there.
     `role`: in messages of that role, or in entries of that type.
-    `model`: in answers of that model, as `provider/model` or `model`.
+    `model`: in answers of models whose name has that, as `provider/model` or `model`, in upper or lower case.
     `label`: in entries with that label.
     `after`: in entries of that time or later, ISO 8601.
     `before`: in entries before that time, ISO 8601.

@@ -447,7 +447,7 @@ export interface SearchParams {
   cwd?: string;
   /** in messages of that role, or in entries of that type. */
   role?: string;
-  /** in answers of that model, as `provider/model` or `model`. */
+  /** in answers of models whose name has that, as `provider/model` or `model`, in upper or lower case. */
   model?: string;
   /** in entries with that label. */
   label?: string;

@@ -60,7 +60,9 @@ def search(
     role: Annotated[
         str | None, typer.Option("--role", metavar="ROLE", help="Only what a user, assistant, toolResult, … said.")
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Only answers of this model.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="MODEL", help="Only answers of models whose name has this.")
+    ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="LABEL", help="Only entries with this label.")] = None,
     after: Annotated[str | None, typer.Option("--after", metavar="TIME", help="Only since then, ISO 8601.")] = None,
     before: Annotated[str | None, typer.Option("--before", metavar="TIME", help="Only before then, ISO 8601.")] = None,
@@ -319,7 +321,12 @@ def doctor(
         Path | None, typer.Argument(metavar="[DIR]", help="The sessions directory, where not the usual one.")
     ] = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Mend what can be mended. Originals are kept, nothing is deleted.")
+        bool,
+        typer.Option(
+            "--fix",
+            help="Mend what can be mended, but for files that were written to within the last minute. "
+            "Originals are kept, nothing is deleted.",
+        ),
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Show all files.")] = False,
     socket: Socket = None,

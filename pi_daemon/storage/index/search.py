@@ -201,7 +201,9 @@ def _may_have(row: Row, path: str, filters: Filters) -> bool:
 
 
 def _is_model(model: str, wanted: str) -> bool:
-    return model == wanted or model.partition("/")[2] == wanted
+    """`wanted` is a part of the model's name, with a slash one of `provider/model`; upper and lower case alike."""
+    name = model if "/" in wanted else model.partition("/")[2]
+    return wanted.casefold() in name.casefold()
 
 
 def _hits(lines: list[bytes], first: int, path: str, row: Row, query: Query, filters: Filters) -> Iterable[Hit]:
