@@ -40,6 +40,9 @@ _SEVERITIES = {
         ("notJson", "glued", "notObject", "noId", "tooDeep", "notUtf8", "noHeader", "empty", "lost"), ERROR
     ),
 }
+_REPAIR = "`pi-daemon repair FILE` mends it, and keeps the original"
+"""What somebody can do about lines that can't be read who sits before an editor."""
+
 _OF_THE_TREE = frozenset({"orphan", "duplicateId", "loop"})
 _DROPPED = ("error", "aborted")
 """Answers that a provider isn't sent (pi 1.6.0), their tool calls neither."""
@@ -57,7 +60,8 @@ def of_damage(one: Damage, line: int) -> Diagnostic:
 
 def of_refusal(error: PiDaemonError) -> Diagnostic:
     """The one diagnostic of a document that is no session here."""
-    return made(0, 1, ERROR, error.reason, error.message)
+    message = error.message.replace('open it with recover: "skip", or repair it', _REPAIR)
+    return made(0, 1, ERROR, error.reason, message)
 
 
 def result_id(items: Sequence[Diagnostic]) -> str:

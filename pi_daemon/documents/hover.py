@@ -100,8 +100,8 @@ def excerpt(head: Head, look: Json) -> str:
     """The beginning of an entry's text, without images and what looks like encoded data."""
     message = look.get("message")
     text = content_text(message.get("content"), "\n") if isinstance(message, dict) else ""
-    text = text if text.strip() else preview_of(head, look)
     calls = "\n".join(words for _, words in calls_of(look))
+    text = text if text.strip() or calls else preview_of(head, look)
     text = "\n".join(filter(None, (text[: 8 * SHOWN], calls)))
     text = _ENCODED.sub("(encoded data)", _UNFIT.sub(" ", text)).strip()
     return text.encode(errors="replace").decode() if len(text) <= SHOWN else _cut(text)

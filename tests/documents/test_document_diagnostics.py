@@ -88,6 +88,7 @@ async def test_damage_that_keeps_a_session_from_being_opened(desk: Desk) -> None
             ("notJson", 2),
             ("orphan", 3),
         ]
+        assert "`pi-daemon repair FILE` mends it" in found[0]["message"] and "recover" not in found[0]["message"]
         assert await editor.about(path, "documentSymbol") == []
 
 

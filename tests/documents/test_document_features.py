@@ -103,11 +103,13 @@ async def test_hover_shows_no_encoded_data(desk: Desk) -> None:
         user("u", None, [image, text(f"see data:image/png;base64,{data} here ```` x")]),
         user("v", "u", [image]),
         user("w", "v", "\ud83d lone"),
+        answer("x", "w", [call("c1", "edit", path="a.py")], stopReason="toolUse"),
     )
     async with desk.running():
         editor = await desk.editor()
-        words = [(await editor.about(path, "hover", number, 0))["contents"]["value"] for number in (1, 2, 3)]
+        words = [(await editor.about(path, "hover", number, 0))["contents"]["value"] for number in (1, 2, 3, 4)]
         assert not any("QUJDQUJD" in one for one in words)
+        assert words[3].count("edit a.py") == 1
         assert "see data:image/png;base64,(encoded data) here" in words[0] and "`````text" in words[0]
         assert "[image]" in words[1] and "lone" in words[2]
 
