@@ -369,6 +369,16 @@ def test_git_as_the_path_left_it(scene: Scene) -> None:
             "dirty": [{"path": "b.txt", "status": "??", "byPath": True}],
             "dirtyCount": 1,
         }
+        advice = [one["advice"] for one in found["findings"]]
+        assert advice[0] == "Commit it when it is done."
+        (agent.cwd / "a.txt").unlink()
+        found = await agent.report()
+        advice = [one["advice"] for one in found["findings"] if one["kind"] == "uncommitted"]
+        assert advice == ["Restore what is gone (a.txt), or commit that too."]
+        (agent.cwd / "b.txt").unlink()
+        found = await agent.report()
+        advice = [one["advice"] for one in found["findings"] if one["kind"] == "uncommitted"]
+        assert advice == ["Restore it, or commit that it is gone."]
 
     repository(scene.path / "project")
     played(scene, play)

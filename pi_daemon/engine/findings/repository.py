@@ -186,7 +186,11 @@ def _uncommitted(state: GitState, complete: bool) -> list[Finding]:
     least = "" if complete and state.dirty_count == len(state.dirty) else "at least "
     if own:
         message = f"Changed on this path and not committed: {_files(own, '')}."
-        findings.append(Finding("uncommitted", "info", message, "Commit it when it is done."))
+        gone = [one.path for one in state.dirty if one.by_path and "D" in one.status]
+        advice = "Commit it when it is done." if len(gone) < len(own) else "Restore it, or commit that it is gone."
+        if gone and len(gone) < len(own):
+            advice = f"Restore what is gone ({some(gone)}), or commit that too."
+        findings.append(Finding("uncommitted", "info", message, advice))
     if others:
         message = f"Not committed, and not changed by a write or edit of this path: {_files(others, least)}."
         advice = "Somebody else's work, or a shell command's: don't overwrite it unseen."
