@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pi_daemon_client import AsyncClient, Unreachable
-from pi_daemon_client.types import StatusResult
+from pi_daemon_client.types import ClientStatus, StatusResult
 
 from pi_daemon.cli import safe
 from pi_daemon.cli.exits import Exit, Failure
@@ -153,6 +153,11 @@ async def stop(where: Where, output: Output, *, drain: bool) -> Exit:
     return Exit.OK
 
 
+def _called(client: ClientStatus) -> str:
+    """An editor need not say its name."""
+    return client["name"].strip() or "(no name)"
+
+
 def draw(output: Output, found: StatusResult) -> None:
     from rich.table import Table
 
@@ -172,7 +177,7 @@ def draw(output: Output, found: StatusResult) -> None:
         clients.add_column(heading, justify="right", no_wrap=True)
     for client in found["clients"]:
         clients.add_row(
-            _giving_way(client["name"] if narrow else f"{client['name']} ({client['clientId']})"),
+            _giving_way(_called(client) if narrow else f"{_called(client)} ({client['clientId']})"),
             safe.line(client["transport"]),
             *(f"{client[name]:,}" for _, name in counts),
         )
