@@ -237,4 +237,25 @@
       (pi-daemon-open-file (expand-file-name "none.jsonl" (file-name-directory file)))
       (pi-test-until (pi-test-said "\\`pi-daemon: .*M-x pi-daemon chooses")))))
 
+(require 'pi-daemon-jsonl)
+
+(ert-deftest pi-test-a-session-file-shows-its-tree ()
+  (let* ((session (pi-test-create)) (file nil))
+    (pi-test-talk session 2)
+    (pi-test-with-tree session
+      (setq file (plist-get pi-daemon-session-state :path)))
+    (save-window-excursion
+      (let ((buffer (find-file-noselect file)))
+        (with-current-buffer buffer
+          (pi-daemon-jsonl-mode)
+          (pi-test-key "C-c C-t"))
+        (let ((tree (pi-test-until (pi-daemon-follow-buffer session))))
+          (with-current-buffer tree
+            (pi-test-until (pi-test-shows "<leaf> answer 2")))
+          (pi-test-close tree))
+        (kill-buffer buffer)))
+    (with-temp-buffer
+      (pi-daemon-jsonl-mode)
+      (should-error (pi-daemon-jsonl-tree) :type 'user-error))))
+
 ;;; test-keys.el ends here
