@@ -19,6 +19,8 @@ import pi_daemon, pi_daemon_client
 for package in (pi_daemon, pi_daemon_client):
     assert "site-packages" in package.__file__, package.__file__
     assert files(package).joinpath("py.typed").is_file(), package.__name__
+for name in ("index.html", "panel.js", "panel.css"):
+    assert files(pi_daemon).joinpath("panel_files", name).is_file(), name
 """
 
 

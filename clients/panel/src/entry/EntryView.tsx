@@ -6,7 +6,7 @@ import { ACTIONS } from "../state/actions.ts";
 import type { Panel } from "../state/panel.ts";
 import type { Entry, Session } from "../state/session.ts";
 import { nodeOf } from "../tree/TreeView.tsx";
-import { kindOf, reasonOf, shown, toneOf } from "../words.ts";
+import { count, kindOf, reasonOf, shown, toneOf } from "../words.ts";
 import { Content, Raw } from "./Content.tsx";
 
 export function EntryView({ panel, session }: { panel: Panel; session: Session }) {
@@ -81,7 +81,7 @@ function Reason({ session, explained }: { session: Session; explained: Explained
       </p>
       {facts !== undefined && facts.asked > 0 && (
         <p>
-          The summary names {facts.kept} of its {facts.asked} facts{facts.missing.length > 0 && ". It lacks:"}
+          The summary names {facts.kept} of {count(facts.asked, "fact")} in it{facts.missing.length > 0 && ". It lacks:"}
         </p>
       )}
       {facts !== undefined && facts.missing.length > 0 && (

@@ -3,7 +3,7 @@
 import type { Panel } from "../state/panel.ts";
 import { exportMarkdown, rename, setWindow } from "../state/actions.ts";
 import type { Session } from "../state/session.ts";
-import { count, tokens } from "../words.ts";
+import { count, shown, tokens } from "../words.ts";
 import { titleOf } from "./SessionList.tsx";
 
 export function SessionHeader({ panel, session }: { panel: Panel; session: Session }) {
@@ -87,12 +87,13 @@ async function toSource(panel: Panel, fork: Session, id: string): Promise<void> 
 
 function Meter({ panel, session }: { panel: Panel; session: Session }) {
   const stats = session.stats.value;
-  const used = stats?.contextTokens ?? session.state.value?.contextTokens;
+  const state = session.state.value;
+  const used = state?.contextTokens ?? stats?.contextTokens;
   if (used === undefined) return <div class="meter-line" />;
   const window = stats?.contextWindow ?? null;
   const threshold = stats?.contextThreshold ?? null;
   const share = (value: number) => `${Math.min(100, (100 * value) / (window ?? 1))}%`;
-  const due = stats?.shouldCompact === true;
+  const due = threshold !== null && used > threshold;
   const sent = [...session.reasons.value.values()].filter((one) => one.inContext).length;
   const words =
     `${tokens(used)}${window === null ? "" : ` of ${tokens(window)}`} tokens` +
@@ -116,10 +117,11 @@ function Meter({ panel, session }: { panel: Panel; session: Session }) {
       )}
       <span class="meter-words">
         {words}
+        {state?.model && ` · ${shown(state.model.modelId)}`}
         {due && <strong class="bad"> · a compaction is due</strong>}
       </span>
       <button type="button" class="link" onClick={() => setWindow(panel, session)}>
-        {window === null ? "Set the window…" : "Window…"}
+        {window === null ? "Set the window…" : "Change the window…"}
       </button>
     </div>
   );

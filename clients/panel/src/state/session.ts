@@ -24,6 +24,7 @@ const FOLDED_FROM = 60;
 /** After a change, how long the panel waits for the next one before it asks what it must ask anew. */
 const SOON_MS = 120;
 const LATER_MS = 1_500;
+const SELDOM_MS = 5_000;
 
 const KEPT_ENTRIES = 40;
 
@@ -258,7 +259,7 @@ export class Session {
         }
         this.#changed();
         this.#compacted(event.params.entries);
-        this.#later("stats", SOON_MS, () => this.#readStats());
+        this.#later("state", SOON_MS, () => this.#readState());
         this.#later("reasons", event.params.entries.every(isPlain) ? LATER_MS : SOON_MS, () => this.#readReasons());
         break;
       case "session/leafChanged": {
@@ -269,7 +270,7 @@ export class Session {
           if (other !== null) this.#tell({ text: `${other || "Another client"} moved the leaf.` });
           this.#later("reasons", 0, () => this.#readReasons());
         }
-        this.#later("stats", SOON_MS, () => this.#readStats());
+        this.#later("state", SOON_MS, () => this.#readState());
         break;
       }
       case "session/labelChanged": {
@@ -334,6 +335,12 @@ export class Session {
       cursor = page.nextCursor;
     } while (cursor !== undefined);
     this.reasons.value = reasons;
+  }
+
+  /** How large the context is now; the window and the rest of the sums take the daemon longer, and seldom change. */
+  async #readState(): Promise<void> {
+    this.state.value = await this.#client.request("session/configure", { sessionId: this.id }, { retry: true });
+    this.#later("stats", SELDOM_MS, () => this.#readStats());
   }
 
   async #readStats(): Promise<void> {
