@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -222,6 +223,22 @@ def test_a_daemon_that_is_killed_does_no_harm(shown: Shown) -> None:
     browser("fill", selector="dialog textarea", text="said in the panel")
     browser("click", selector="dialog button.primary")
     browser("wait", selector=f"{row('said in the panel')}.leaf")
+
+
+def test_a_daemon_that_does_not_know_the_page(shown: Shown) -> None:
+    shown.open(sessions.talk("22222222-0000-4000-8000-00000000000a"))
+    kept = shown.home.socket.with_name("daemon.sock.panel")
+    shown.command.send_signal(19)
+    try:
+        kill(shown.home.pid)
+        shown.browser("wait", selector=".connection.lost")
+        known = json.loads(kept.read_bytes())
+        kept.write_text(json.dumps({**known, "pages": {"0" * 64: max(known["pages"].values())}}))
+    finally:
+        shown.command.send_signal(18)
+    shown.browser("wait", selector=".connection.refused")
+    assert "pi-daemon panel" in shown.browser("text", selector=".connection")
+    assert shown.browser("count", selector=".row.leaf") == 1
 
 
 def test_a_session_that_goes_and_one_that_is_damaged(shown: Shown) -> None:

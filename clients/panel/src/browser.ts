@@ -9,7 +9,7 @@ import { mount } from "./mount.tsx";
 const TOKEN = "pi-daemon.token";
 const SESSION = "pi-daemon.session";
 
-const [code, named] = location.hash.slice(1).split("/");
+const [code, named = ""] = location.hash.slice(1).split("/");
 if (location.hash !== "") history.replaceState(null, "", location.pathname);
 
 /** The code of the address, until there is a token for it. Both stay in this tab. */
@@ -25,10 +25,18 @@ const endpoint: Endpoint = {
   },
 };
 
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
 const host: PanelHost = {
   endpoint,
   name: "pi-daemon panel",
-  sessionId: (named && decodeURIComponent(named)) || sessionStorage.getItem(SESSION) || undefined,
+  sessionId: decoded(named) || sessionStorage.getItem(SESSION) || undefined,
   greeted(server) {
     const fresh = server.capabilities.experimental.piDaemon.token;
     if (fresh === undefined) return;

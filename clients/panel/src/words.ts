@@ -12,7 +12,13 @@ const KINDS: Record<string, string> = {
   session_info: "name",
 };
 
-const ROLES: Record<string, string> = { assistant: "model", toolResult: "result", bashExecution: "command" };
+const ROLES: Record<string, string> = {
+  assistant: "model",
+  toolResult: "result",
+  bashExecution: "command",
+  branchSummary: "summary",
+  compactionSummary: "compaction",
+};
 
 export function kindOf({ type, role }: { type: string; role?: string | undefined }): string {
   if (type === "message") return ROLES[role ?? ""] ?? role ?? "message";
@@ -88,6 +94,12 @@ export function shown(text: string): string {
 }
 
 const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** What a row says of an entry: of what is Markdown, without its marks. */
+export function rowText({ type, role, preview }: { type: string; role?: string | undefined; preview: string }): string {
+  const written = type !== "message" || role === "user" || role === "assistant";
+  return (written ? plain(preview) : shown(preview)) || "—";
+}
 
 /** One line of Markdown without its marks. */
 export function plain(line: string): string {

@@ -5,7 +5,7 @@ import type { CompareResult } from "../../../typescript/src/index.ts";
 import type { Panel } from "../state/panel.ts";
 import type { Session } from "../state/session.ts";
 import { type Node, isShown } from "../tree/model.ts";
-import { count, kindOf, plain, reasonOf, toneOf } from "../words.ts";
+import { count, kindOf, plain, reasonOf, rowText, toneOf } from "../words.ts";
 import { useVirtual } from "./virtual.ts";
 
 const ITEM = 46;
@@ -98,7 +98,7 @@ function Item({ panel, session, node }: { panel: Panel; session: Session; node: 
         panel.pane.value = "entry";
       }}
     >
-      <span class={`kind ${toneOf(node)}`}>{kindOf(node)}</span> <span class="compared-text">{plain(node.preview) || "—"}</span>
+      <span class={`kind ${toneOf(node)}`}>{kindOf(node)}</span> <span class="compared-text">{rowText(node)}</span>
     </button>
   );
 }

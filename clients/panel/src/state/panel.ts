@@ -17,6 +17,8 @@ export interface Notice extends Told {
 
 const LIST_PAGE = 200;
 const LIST_AGAIN_MS = 10_000;
+/** A list that takes long is asked for less often: so many times what it took. */
+const SHARE = 50;
 const FIRST_AGAIN_MS = 300;
 const AGAIN_MS = 2_000;
 const NOTICE_MS = 8_000;
@@ -37,7 +39,7 @@ export class Panel {
   client: Client | undefined;
   #notices = 0;
   #ended = false;
-  #listing: ReturnType<typeof setInterval> | undefined;
+  #listing: ReturnType<typeof setTimeout> | undefined;
 
   /** The sessions that fit what is searched for, those of the host's directory first. */
   readonly found = computed(() => {
@@ -61,7 +63,6 @@ export class Panel {
     this.connected.value = "there";
     this.client.onConnection((there) => this.#told(there));
     void this.list();
-    this.#listing = setInterval(() => document.hidden || void this.list(), LIST_AGAIN_MS);
     document.addEventListener("visibilitychange", () => document.hidden || void this.list());
     const first = this.host.sessionId;
     if (first !== undefined) await this.show(first);
@@ -109,14 +110,23 @@ export class Panel {
 
   async close(): Promise<void> {
     this.#ended = true;
-    clearInterval(this.#listing);
+    clearTimeout(this.#listing);
     this.session.value?.close();
     await this.client?.close();
   }
 
+  /** Now, and again after a while: no notification tells of sessions that nobody has open. */
   async list(): Promise<void> {
     const client = this.client;
-    if (client === undefined || !client.connected) return;
+    if (client === undefined || this.#ended) return;
+    clearTimeout(this.#listing);
+    const begun = performance.now();
+    const again = () => {
+      const took = performance.now() - begun;
+      clearTimeout(this.#listing);
+      this.#listing = setTimeout(() => (document.hidden ? again() : void this.list()), Math.max(LIST_AGAIN_MS, SHARE * took));
+    };
+    if (!client.connected) return again();
     try {
       const found: SessionInfo[] = [];
       let cursor: string | undefined;
@@ -133,6 +143,8 @@ export class Panel {
       });
     } catch (error) {
       this.failed(error);
+    } finally {
+      again();
     }
   }
 

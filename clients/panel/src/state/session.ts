@@ -265,8 +265,8 @@ export class Session {
       case "session/leafChanged": {
         const { cause, leafId } = event.params;
         this.leafId.value = leafId;
+        this.movedBy.value = other ?? (cause === "external" ? "another program" : null);
         if (cause === "move") {
-          this.movedBy.value = other;
           if (other !== null) this.#tell({ text: `${other || "Another client"} moved the leaf.` });
           this.#later("reasons", 0, () => this.#readReasons());
         }

@@ -2,7 +2,7 @@
 
 import { memo } from "preact/compat";
 import type { ExplainedEntry } from "../../../typescript/src/index.ts";
-import { count, kindOf, plain, reasonOf, shown, toneOf, when } from "../words.ts";
+import { count, kindOf, reasonOf, rowText, shown, toneOf, when } from "../words.ts";
 import { Graph, ROW } from "./Graph.tsx";
 import type { Row } from "./rows.ts";
 
@@ -72,7 +72,7 @@ export const RowView = memo(function RowView(props: RowProps) {
       ) : (
         <>
           <span class={`kind ${toneOf(node)}`}>{shown(kindOf(node))}</span>
-          <span class="text">{plain(node.preview) || "—"}</span>
+          <span class="text">{rowText(node)}</span>
           {node.label !== undefined && <span class="chip label">{shown(node.label)}</span>}
           {row.hidden > 0 && row.folded && <span class="chip more">+{row.hidden}</span>}
           {row.place.children > 1 && <span class="chip branches">{row.place.children} branches</span>}
