@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Channel(Sink, Protocol):
     """One connection's shell around a transport.
 
-    `name`: stdio, unix, tcp or websocket. `send` frames each message and writes all of them at once; it never
+    `name`: stdio, unix, tcp, websocket or panel. `send` frames each message and writes all of them at once; it never
     blocks and never drops. `backlog` is what of it isn't with the kernel yet; when it is 0 again the channel calls
     the connection's `drained`. `pause` and `resume` reading may be called twice. `close` lets what was sent go out.
     """

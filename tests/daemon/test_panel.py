@@ -381,6 +381,30 @@ async def test_the_command_prints_the_address_and_stays(home: Home) -> None:
     assert code not in home.log.read_text() and str(token) not in home.log.read_text()
 
 
+@pytest.mark.parametrize("name", ["last", "0123", "A name", "path"])
+async def test_the_command_takes_a_session(home: Home, name: str) -> None:
+    session_id = "01234567-0000-4000-8000-000000000000"
+    header = {"type": "session", "version": 3, "id": session_id, "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"}
+    named = {"type": "session_info", "id": "a", "parentId": None, "timestamp": header["timestamp"], "name": "A name"}
+    path = home.sessions / f"2026-01-01T00-00-00-000Z_{session_id}.jsonl"
+    path.write_text(f"{json.dumps(header)}\n{json.dumps(named)}\n")
+    process = await asyncio.create_subprocess_exec(
+        *home.argv("panel", str(path) if name == "path" else name, "--no-open"),
+        env=home.environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    line = (await process.stdout.readline()).decode()
+    process.send_signal(2)
+    await process.communicate()
+    assert line.strip().endswith(f"/{session_id}")
+
+
+def test_a_session_that_is_not_there(home: Home) -> None:
+    assert home.json("panel", "nothing", "--no-open", code=3)["error"]["reason"] == "sessionNotFound"
+
+
 async def test_the_browser_is_not_told_the_code_in_its_arguments(home: Home) -> None:
     """It is given a file of the user's own, which leads on and is gone when the page has come."""
     script = home.directory / "browser"

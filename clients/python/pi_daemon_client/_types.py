@@ -1642,7 +1642,7 @@ class ClientStatus(TypedDict):
 
     `clientId`: its id.
     `name`: what it calls itself.
-    `transport`: `stdio`, `unix`, `tcp` or `websocket`.
+    `transport`: `stdio`, `unix`, `tcp`, `websocket` or `panel`.
     `requests`: how many are in flight.
     `queued`: messages that the client hasn't taken yet.
     `queuedBytes`: their bytes.

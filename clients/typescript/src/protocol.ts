@@ -1398,7 +1398,7 @@ export interface ClientStatus {
   clientId: string;
   /** what it calls itself. */
   name: string;
-  /** `stdio`, `unix`, `tcp` or `websocket`. */
+  /** `stdio`, `unix`, `tcp`, `websocket` or `panel`. */
   transport: string;
   /** how many are in flight. */
   requests: number;

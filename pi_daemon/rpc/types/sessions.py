@@ -486,7 +486,7 @@ class ClientStatus(Wire, kw_only=True):
 
     `client_id`: its id.
     `name`: what it calls itself.
-    `transport`: `stdio`, `unix`, `tcp` or `websocket`.
+    `transport`: `stdio`, `unix`, `tcp`, `websocket` or `panel`.
     `requests`: how many are in flight.
     `queued`: messages that the client hasn't taken yet.
     `queued_bytes`: their bytes.

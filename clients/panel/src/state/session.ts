@@ -25,6 +25,7 @@ const FOLDED_FROM = 60;
 const SOON_MS = 120;
 const LATER_MS = 1_500;
 const SELDOM_MS = 5_000;
+const PATIENCE = 4;
 
 const KEPT_ENTRIES = 40;
 
@@ -62,7 +63,7 @@ export class Session {
   #loading: SessionEvent[] | undefined;
   readonly #pending: SessionEvent[] = [];
   #revision = 0;
-  #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #timers = new Map<string, { until: number; timer: ReturnType<typeof setTimeout> }>();
   #closed = false;
   #awaited: string | null = null;
 
@@ -114,7 +115,7 @@ export class Session {
   close(): void {
     this.#closed = true;
     this.#watch?.close();
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const { timer } of this.#timers.values()) clearTimeout(timer);
     if (this.state.value !== null) void this.#client.request("session/close", { sessionId: this.id }).catch(() => undefined);
   }
 
@@ -367,14 +368,17 @@ export class Session {
     });
   }
 
-  /** Once, some time after the last one who asked for it. */
+  /** Once, some time after the last one who asked for it; where they don't cease to ask, after some times that time. */
   #later(what: string, after: number, work: () => Promise<void>): void {
-    clearTimeout(this.#timers.get(what));
+    const now = performance.now();
+    const known = this.#timers.get(what);
+    clearTimeout(known?.timer);
+    const until = known?.until ?? now + PATIENCE * after;
     const run = () => {
       this.#timers.delete(what);
       if (!this.#closed) work().catch(() => undefined); // the next change asks again
     };
-    this.#timers.set(what, setTimeout(run, after));
+    this.#timers.set(what, { until, timer: setTimeout(run, Math.min(after, Math.max(0, until - now))) });
   }
 }
 
