@@ -44,6 +44,7 @@ const commands = {
   type: ({ text }) => page.keyboard.type(text),
   click: ({ selector }) => page.locator(selector).first().click(),
   fill: ({ selector, text }) => page.locator(selector).first().fill(text),
+  choose: ({ selector, value }) => page.locator(selector).first().selectOption(value).then(() => undefined),
   wait: ({ selector, state = "visible" }) => page.locator(selector).first().waitFor({ state }),
   // Asked from out here: within the page, its policy lets nobody evaluate anything.
   async until({ code }) {

@@ -47,6 +47,20 @@ export function SessionList({ panel }: { panel: Panel }) {
             if (event.key === "Enter" && found[0] !== undefined) void panel.show(found[0].sessionId);
           }}
         />
+        {panel.projects.value.length > 1 && (
+          <select
+            aria-label="Project"
+            value={panel.project.value}
+            onChange={(event) => (panel.project.value = event.currentTarget.value)}
+          >
+            <option value="">All projects</option>
+            {panel.projects.value.map((cwd) => (
+              <option key={cwd} value={cwd}>
+                {shown(cwd)}
+              </option>
+            ))}
+          </select>
+        )}
       </div>
       {hits.length > 0 && (
         <ul class="hits" aria-label="Entries that were found">

@@ -29,6 +29,8 @@ export class Panel {
   readonly sessions = signal<readonly SessionInfo[]>([]);
   readonly listed = signal(false);
   readonly search = signal("");
+  /** The directory whose sessions are listed; empty: all. */
+  readonly project = signal("");
   readonly session = signal<Session | null>(null);
   /** Why the session that was asked for isn't shown. */
   readonly refusal = signal<{ id: string; message: string; recoverable: boolean } | null>(null);
@@ -48,10 +50,14 @@ export class Panel {
       const text = `${one.name ?? ""} ${one.firstMessage} ${one.cwd} ${one.sessionId}`.toLowerCase();
       return words.every((word) => text.includes(word));
     };
-    const found = words.length === 0 ? [...this.sessions.value] : this.sessions.value.filter(fits);
+    const project = this.project.value;
+    const found = this.sessions.value.filter((one) => (project === "" || one.cwd === project) && fits(one));
     const here = this.host.cwd;
     return here === undefined ? found : found.sort((a, b) => Number(b.cwd === here) - Number(a.cwd === here));
   });
+
+  /** The directories that sessions work in, those with the newest activity first. */
+  readonly projects = computed(() => [...new Set(this.sessions.value.map(({ cwd }) => cwd))]);
 
   constructor(host: PanelHost) {
     this.host = host;
