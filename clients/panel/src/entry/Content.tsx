@@ -1,7 +1,7 @@
 // What an entry holds, by its kind. What has another form than expected is shown as the JSON that it is.
 
 import type { Json } from "../../../typescript/src/index.ts";
-import type { Entry } from "../state/session.ts";
+import type { Entry } from "../state/reading.ts";
 import { count, shown, tokens } from "../words.ts";
 import { Diff, WrittenDiff } from "./Diff.tsx";
 import { Code, Markdown } from "./markdown.tsx";

@@ -4,7 +4,6 @@ import { batch, computed, signal } from "@preact/signals";
 import type {
   Client,
   ExplainedEntry,
-  Json,
   Origin,
   SessionEvent,
   SessionState,
@@ -15,8 +14,8 @@ import type {
 import { ServerError } from "../../../typescript/src/index.ts";
 import { Tree, order, shownAbove } from "../tree/model.ts";
 import { type Cover, coverKey, rowsOf } from "../tree/rows.ts";
-
-export type Entry = { [member: string]: Json } & { id: string; type: string };
+import { Later } from "./later.ts";
+import { Entries, type Entry, readCovers, readReasons, readTree } from "./reading.ts";
 
 /** Visible entries from which on turns are folded until somebody unfolds them. */
 const FOLDED_FROM = 60;
@@ -25,9 +24,6 @@ const FOLDED_FROM = 60;
 const SOON_MS = 120;
 const LATER_MS = 1_500;
 const SELDOM_MS = 5_000;
-const PATIENCE = 4;
-
-const KEPT_ENTRIES = 40;
 
 export interface Told {
   readonly text: string;
@@ -58,12 +54,12 @@ export class Session {
   readonly #version = signal(0);
   readonly #client: Client;
   readonly #tell: (told: Told) => void;
-  readonly #entries = new Map<string, Promise<Entry>>();
+  readonly #entries: Entries;
+  readonly #timers = new Later();
   #watch: Watch | undefined;
   #loading: SessionEvent[] | undefined;
   readonly #pending: SessionEvent[] = [];
   #revision = 0;
-  readonly #timers = new Map<string, { until: number; timer: ReturnType<typeof setTimeout> }>();
   #closed = false;
   #awaited: string | null = null;
 
@@ -95,6 +91,7 @@ export class Session {
   constructor(client: Client, id: string, tell: (told: Told) => void) {
     this.#client = client;
     this.id = id;
+    this.#entries = new Entries(client, id);
     this.#tell = tell;
   }
 
@@ -115,24 +112,13 @@ export class Session {
   close(): void {
     this.#closed = true;
     this.#watch?.close();
-    for (const { timer } of this.#timers.values()) clearTimeout(timer);
+    this.#timers.end();
     if (this.state.value !== null) void this.#client.request("session/close", { sessionId: this.id }).catch(() => undefined);
   }
 
   /** The entry as it is stored. Rejects with ServerError, ConnectionLost. */
   entry(id: string): Promise<Entry> {
-    const known = this.#entries.get(id);
-    if (known !== undefined) return known;
-    const asked = this.#client
-      .request("session/entries", { sessionId: this.id, ids: [id] })
-      .then(({ entries }) => entries[0] as Entry);
-    asked.catch(() => this.#entries.delete(id));
-    this.#entries.set(id, asked);
-    for (const old of this.#entries.keys()) {
-      if (this.#entries.size <= KEPT_ENTRIES) break;
-      this.#entries.delete(old);
-    }
-    return asked;
+    return this.#entries.get(id);
   }
 
   choose(key: string, folded: boolean): void {
@@ -165,21 +151,9 @@ export class Session {
   // What the daemon says.
 
   async #read(): Promise<void> {
-    const nodes: TreeNode[] = [];
-    let cursor: string | undefined;
-    let leafId: string | null = null;
-    do {
-      const page = await this.#client.request(
-        "session/tree",
-        { sessionId: this.id, filter: "all", ...(cursor !== undefined && { cursor }) },
-        { retry: true },
-      );
-      nodes.push(...page.nodes);
-      leafId = page.leafId;
-      this.#revision = page.revision;
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    const covers = await this.#coversOf(nodes.filter(({ type }) => type === "compaction").map(({ id }) => id));
+    const { nodes, leafId, revision } = await readTree(this.#client, this.id);
+    this.#revision = revision;
+    const covers = await readCovers(this.#client, this.id, compactionsOf(nodes));
     const waiting = this.#loading ?? [];
     this.#loading = undefined;
     batch(() => {
@@ -195,8 +169,8 @@ export class Session {
       if (this.selected.value === null || !this.tree.nodes.has(this.selected.value)) this.selected.value = this.leafRow.value;
     });
     if (leafId !== null && !this.tree.nodes.has(leafId)) await this.#findLeaf(leafId);
-    this.#later("stats", SOON_MS, () => this.#readStats());
-    this.#later("reasons", 0, () => this.#readReasons());
+    this.#timers.do("stats", SOON_MS, () => this.#readStats());
+    this.#timers.do("reasons", 0, () => this.#readReasons());
   }
 
   /** A leaf that a tree leaves out hangs under the last entry of its path that isn't. */
@@ -260,8 +234,8 @@ export class Session {
         }
         this.#changed();
         this.#compacted(event.params.entries);
-        this.#later("state", SOON_MS, () => this.#readState());
-        this.#later("reasons", event.params.entries.every(isPlain) ? LATER_MS : SOON_MS, () => this.#readReasons());
+        this.#timers.do("state", SOON_MS, () => this.#readState());
+        this.#timers.do("reasons", event.params.entries.every(isPlain) ? LATER_MS : SOON_MS, () => this.#readReasons());
         break;
       case "session/leafChanged": {
         const { cause, leafId } = event.params;
@@ -269,9 +243,9 @@ export class Session {
         this.movedBy.value = other ?? (cause === "external" ? "another program" : null);
         if (cause === "move") {
           if (other !== null) this.#tell({ text: `${other || "Another client"} moved the leaf.` });
-          this.#later("reasons", 0, () => this.#readReasons());
+          this.#timers.do("reasons", 0, () => this.#readReasons());
         }
-        this.#later("state", SOON_MS, () => this.#readState());
+        this.#timers.do("state", SOON_MS, () => this.#readState());
         break;
       }
       case "session/labelChanged": {
@@ -307,7 +281,7 @@ export class Session {
   }
 
   #compacted(entries: readonly TreeNode[]): void {
-    const ids = entries.filter(({ type }) => type === "compaction").map(({ id }) => id);
+    const ids = compactionsOf(entries);
     if (ids.length > 0) this.#addCovers(ids).catch(() => undefined); // it is drawn as an entry then
   }
 
@@ -324,62 +298,32 @@ export class Session {
   }
 
   async #readReasons(): Promise<void> {
-    const reasons = new Map<string, ExplainedEntry>();
-    let cursor: string | undefined;
-    do {
-      const page = await this.#client.request(
-        "session/explain",
-        { sessionId: this.id, ...(cursor !== undefined && { cursor }) },
-        { retry: true },
-      );
-      for (const entry of page.entries) if (entry.id !== null) reasons.set(entry.id, entry);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    this.reasons.value = reasons;
+    this.reasons.value = await readReasons(this.#client, this.id);
   }
 
   /** How large the context is now; the window and the rest of the sums take the daemon longer, and seldom change. */
   async #readState(): Promise<void> {
     this.state.value = await this.#client.request("session/configure", { sessionId: this.id }, { retry: true });
-    this.#later("stats", SELDOM_MS, () => this.#readStats());
+    this.#timers.do("stats", SELDOM_MS, () => this.#readStats());
   }
 
   async #readStats(): Promise<void> {
     this.stats.value = await this.#client.request("session/stats", { sessionId: this.id }, { retry: true });
   }
 
-  async #coversOf(ids: readonly string[]): Promise<Cover[]> {
-    if (ids.length === 0) return [];
-    const asked = { sessionId: this.id, ids: [...ids] };
-    const { entries } = await this.#client.request("session/entries", asked, { retry: true });
-    return (entries as Entry[]).map(({ id, firstKeptEntryId }) => ({
-      compactionId: id,
-      firstKept: typeof firstKeptEntryId === "string" ? firstKeptEntryId : null,
-    }));
-  }
-
   /** New compactions; what is chosen stays in view. */
   async #addCovers(ids: readonly string[]): Promise<void> {
-    const found = await this.#coversOf(ids);
+    const found = await readCovers(this.#client, this.id, ids);
     batch(() => {
       this.covers.value = [...this.covers.value.filter((one) => !ids.includes(one.compactionId)), ...found];
       const selected = this.selected.value;
       if (selected !== null && !this.rows.value.some(({ key }) => key === selected)) this.reveal(selected);
     });
   }
+}
 
-  /** Once, some time after the last one who asked for it; where they don't cease to ask, after some times that time. */
-  #later(what: string, after: number, work: () => Promise<void>): void {
-    const now = performance.now();
-    const known = this.#timers.get(what);
-    clearTimeout(known?.timer);
-    const until = known?.until ?? now + PATIENCE * after;
-    const run = () => {
-      this.#timers.delete(what);
-      if (!this.#closed) work().catch(() => undefined); // the next change asks again
-    };
-    this.#timers.set(what, { until, timer: setTimeout(run, Math.min(after, Math.max(0, until - now))) });
-  }
+function compactionsOf(nodes: readonly TreeNode[]): string[] {
+  return nodes.filter(({ type }) => type === "compaction").map(({ id }) => id);
 }
 
 /** What doesn't change why other entries are in the context. */
