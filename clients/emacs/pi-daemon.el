@@ -170,11 +170,12 @@ Those of the directory HERE are shown apart."
 
 (defun pi-daemon--annotation (session)
   "What is said of SESSION, a SessionInfo, beside its title."
-  (propertize (format "  %s, %s, %s%s"
+  (propertize (format "  %s, %s, %s%s%s"
                       (pi-daemon--time (plist-get session :modified))
                       (pi-daemon-text-count (plist-get session :messageCount) "message")
                       (pi-daemon-text-line (abbreviate-file-name (or (plist-get session :cwd) "")))
-                      (if (eq t (plist-get session :open)) ", open" ""))
+                      (if (eq t (plist-get session :open)) ", open" "")
+                      (if (eq t (plist-get session :damaged)) ", damaged" ""))
               'face 'completions-annotations))
 
 (defun pi-daemon--time (stamp)

@@ -63,7 +63,8 @@ def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> 
     mark_open, mark_unwritten = ("●", "○") if output.unicode else ("*", "o")
     table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
     table.add_column("session", no_wrap=True, style="cyan")
-    if marked := any(session["open"] or not session["persisted"] for session in sessions):
+    damaged = any(session["damaged"] for session in sessions)
+    if marked := damaged or any(session["open"] or not session["persisted"] for session in sessions):
         table.add_column("", no_wrap=True, style="green")
     table.add_column("last message", no_wrap=True)
     table.add_column("messages", justify="right", no_wrap=True)
@@ -75,6 +76,7 @@ def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> 
         title = safe.line(name or session["firstMessage"])
         title = title if len(title) <= TITLE else title[: TITLE - 1] + ("…" if output.unicode else "~")
         mark = mark_unwritten if not session["persisted"] else mark_open if session["open"] else ""
+        mark += "!" if session["damaged"] else ""
         # Where the terminal is narrow these two give way, and are cut, not folded.
         shown_title = Text(title, "bold" if name else "", no_wrap=True, overflow="ellipsis")
         directory = Text(safe.line(home(session["cwd"])), no_wrap=True, overflow="ellipsis")
@@ -88,7 +90,8 @@ def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> 
         )
     output.table(table)
     if marked:
-        output.print(Text(f"{mark_open} open  {mark_unwritten} open, not on disk", "dim"))
+        broken = "  ! has lines that can't be read: pi-daemon check" if damaged else ""
+        output.print(Text(f"{mark_open} open  {mark_unwritten} open, not on disk{broken}", "dim"))
 
 
 def unique(ids: list[str]) -> dict[str, str]:

@@ -136,6 +136,7 @@ async def list_sessions(shared: Shared, call: Call, params: s.ListParams) -> s.L
             size=row.summary.size,
             open=row.open,
             persisted=row.persisted,
+            damaged=row.summary.damaged,
         )
         for row in page.rows
     ]

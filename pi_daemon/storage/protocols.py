@@ -96,7 +96,7 @@ class Owner(Struct, frozen=True):
 
 class SessionSummary(Struct, frozen=True):
     """What a listing shows of a session that need not be open. Times are ISO 8601 with ms and Z; `models` are
-    `provider/model`, in the order in which they first answered."""
+    `provider/model`, in the order in which they first answered. `damaged`: lines that can't be read were seen."""
 
     ref: SessionRef
     cwd: str
@@ -108,6 +108,7 @@ class SessionSummary(Struct, frozen=True):
     first_message: str
     size: int
     models: tuple[str, ...] = ()
+    damaged: bool = False
 
 
 class Wanted(Struct, frozen=True):

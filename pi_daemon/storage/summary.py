@@ -70,7 +70,7 @@ _decode_lines = msgspec.json.Decoder(_Line).decode_lines
 
 class Tally(Struct, array_like=True):
     """What has been counted: `active` in ms since 1970, `lines` so far, `models` as `provider/model`, `labels` by the
-    id of their entry."""
+    id of their entry, `broken` lines that are no entry; one that nests too deep, say, isn't seen here."""
 
     name: str | None = None
     messages: int = 0
@@ -80,6 +80,7 @@ class Tally(Struct, array_like=True):
     models: dict[str, None] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     runs: Runs = field(default_factory=Runs)
+    broken: int = 0
 
 
 class Summary:
@@ -145,6 +146,8 @@ class Summary:
             tally.runs.add(ids, parents, range(first, tally.lines), self._known)
         else:
             places = [n for n, line in enumerate(lines) if line.id and line.type != "session"]
+            if self.header.version >= 2:
+                tally.broken += sum(not line.id for line in lines)
             parents = [lines[n].parentId or None for n in places]
             tally.runs.add([ids[n] for n in places], parents, [first + n for n in places], self._known)
 
@@ -178,6 +181,7 @@ class Summary:
         """Count one line. Gives the id of an entry and its parent's."""
         value = _value(line)
         if not isinstance(value, dict):
+            self.tally.broken += bool(line.decode(errors="replace").strip(JS_SPACE))
             return None
         tally, kind = self.tally, value.get("type")
         if kind == "session_info":
@@ -192,7 +196,10 @@ class Summary:
             if isinstance(message, dict) and message.get("role") in ("user", "assistant"):
                 self._read_message(value, message)
         name, parent = value.get("id"), value.get("parentId")
-        if kind == "session" or not isinstance(name, str) or not name:
+        if not isinstance(name, str) or not name:
+            tally.broken += self.header.version >= 2
+            return None
+        if kind == "session":
             return None
         return name, (parent or None) if isinstance(parent, str) else None
 
@@ -231,6 +238,7 @@ class Summary:
             tally.first or "",
             size,
             tuple(tally.models),
+            tally.broken > 0,
         )
 
 

@@ -63,6 +63,15 @@ def test_several_files(commands: Commands, tmp_path: Path) -> None:
     commands.run("check", "aaaa-1", str(none), code=3)
 
 
+def test_a_list_marks_what_is_damaged(commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", conversation())
+    assert "!" not in commands.run("list")
+    write_session(commands.sessions, "bbbb-1", conversation(), BAD)
+    rows = commands.run("list").splitlines()
+    assert [row.split()[1] == "!" for row in rows if row.startswith(("aaaa", "bbbb"))].count(True) == 1
+    assert "! has lines that can't be read" in rows[-1]
+
+
 def test_a_link_is_what_it_leads_to(commands: Commands, tmp_path: Path) -> None:
     path = write_session(commands.sessions, "aaaa-1", conversation())
     (tmp_path / "link.jsonl").symlink_to(path)

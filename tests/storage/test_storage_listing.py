@@ -99,6 +99,29 @@ async def test_a_broken_file_hides_no_others(place: Place) -> None:
         assert repr(summary).encode()
 
 
+async def test_what_a_quick_look_sees_of_damage(place: Place) -> None:
+    blank = b"\xe2\x80\xa8"
+    for number, (line, damaged) in enumerate(
+        [
+            (A, False),
+            (b"", False),
+            (blank, False),
+            (b"{", True),
+            (b"[]", True),
+            (b'{"type":"custom"}', True),
+            (A + B, True),
+        ]
+    ):
+        path = place.put([HEADER.replace(b"s1", b"n%d" % number), C, line, B], f"{number}.jsonl")
+        (summary,) = await place.repository().list(None)
+        assert summary.damaged == damaged, line
+        path.unlink()
+    oldest = [HEADER.replace(b'"version":3', b'"version":1'), b'{"type":"message","message":{"role":"user"}}']
+    place.put(oldest)
+    (summary,) = await place.repository().list(None)
+    assert not summary.damaged
+
+
 async def test_a_first_message_is_one_line_of_two_hundred_code_points(place: Place) -> None:
     place.put([HEADER, message("a", None, "  a\n\tb\u2028c " + "😀" * 300)])
     (summary,) = await place.repository().list(None)

@@ -737,6 +737,8 @@ class SessionInfo(TypedDict):
     `size`: of the file, in bytes.
     `open`: whether the daemon has it open.
     `persisted`: whether it is in a file.
+    `damaged`: whether a quick look saw lines that can't be read, so that it may not open: `session/check` says
+    more.
     """
 
     sessionId: str
@@ -751,6 +753,7 @@ class SessionInfo(TypedDict):
     size: int
     open: bool
     persisted: bool
+    damaged: bool
 
 
 class ListResult(TypedDict):

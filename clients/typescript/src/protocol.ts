@@ -636,6 +636,8 @@ export interface SessionInfo {
   open: boolean;
   /** whether it is in a file. */
   persisted: boolean;
+  /** whether a quick look saw lines that can't be read, so that it may not open: `session/check` says more. */
+  damaged: boolean;
 }
 
 /** Sessions, newest activity first. */

@@ -65,6 +65,7 @@ class SessionInfo(Wire, kw_only=True):
     `size`: of the file, in bytes.
     `open`: whether the daemon has it open.
     `persisted`: whether it is in a file.
+    `damaged`: whether a quick look saw lines that can't be read, so that it may not open: `session/check` says more.
     """
 
     session_id: str
@@ -79,6 +80,7 @@ class SessionInfo(Wire, kw_only=True):
     size: int
     open: bool
     persisted: bool
+    damaged: bool
 
 
 class CreateParams(Wire, kw_only=True):

@@ -17,7 +17,7 @@ from pi_daemon.storage.system import Files, make_folder
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 """Of the tables and of what lies in them. Another one is rebuilt."""
 
 BUSY_SECONDS = 5.0

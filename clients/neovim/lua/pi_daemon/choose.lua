@@ -33,7 +33,7 @@ end
 local function described(info, twice)
   local when = info.modified:sub(1, 16):gsub("T", " ")
   local where = info.cwd ~= vim.fn.getcwd() and "  " .. directory(info.cwd) or ""
-  local id = twice and "  " .. text.line(info.sessionId:sub(1, twice)) or ""
+  local id = (twice and "  " .. text.line(info.sessionId:sub(1, twice)) or "") .. (info.damaged and "  (damaged)" or "")
   local taken = NUMBERS + #when + 2 + vim.fn.strdisplaywidth(where .. id)
   local room = math.max(10, math.min(vim.o.columns, 120) - taken)
   local words = text.shortened(title(info), room)
