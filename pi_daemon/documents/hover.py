@@ -71,7 +71,9 @@ def _header(asked: Asked) -> str:
     parts.append(f"- working directory {code(header.cwd, MESSAGE)}")
     parts.append(f"- begun {_plain(asked, header.timestamp)}, format version {header.version}")
     parts += [f"- forked from {code(header.parent_session, MESSAGE)}"] if header.parent_session else []
-    parts.append(f"- {len(session.tree.entries):,} entries, {len(session.trail.path):,} of them on the active path")
+    count = len(session.tree.entries)
+    words = f"{count:,} {'entry' if count == 1 else 'entries'}"
+    parts.append(f"- {words}, {len(session.trail.path):,} of them on the active path")
     parts += [f"- read-only: {session.read_only}"] if session.read_only else []
     return parts[0] + "\n\n" + "\n".join(parts[1:])
 

@@ -61,8 +61,9 @@ def corrupted(path: Path, found: Scan, copy: str | None) -> SessionCorrupted:
     if found.refused is not None:
         message = f"{path.name} is no session: {found.refused}. It was left as it is"
     else:
+        count = "1 entry" if found.lost == 1 else f"{found.lost:,} entries"
         message = (
-            f"{path.name} has lines that can't be read, and {found.lost} entries lost an ancestor with them; "
+            f"{path.name} has lines that can't be read, and {count} lost an ancestor with them; "
             'open it with recover: "skip", or repair it'
         )
     return SessionCorrupted(

@@ -315,6 +315,7 @@ def _find_lost(found: Found) -> int:
             named.setdefault(culprit, []).append(head.id)
     for place, ids in named.items():
         damage = found.damage[place]
-        message = f"{damage.message}; {len(ids)} entries lost an ancestor with it"
+        count = "1 entry" if len(ids) == 1 else f"{len(ids):,} entries"
+        message = f"{damage.message}; {count} lost an ancestor with it"
         found.damage[place] = structs.replace(damage, message=message, entry_ids=ids[:LISTED_IDS])
     return len(lost)

@@ -143,7 +143,8 @@ def rename(
 
 @app.command(rich_help_panel=PANEL)
 def repair(session: Session, socket: Socket = None, sessions_dir: SessionsDir = None, json: Json = False) -> None:
-    """Rewrite a damaged session file without what can't be read. The original is kept."""
+    """Rewrite a damaged session file so that it can be read: entries on one line are split, what can't be read is left
+    out. The original is kept."""
     from pi_daemon.cli.files import repair
 
     run(json, socket, sessions_dir, lambda where, output: repair(where, output, session))
