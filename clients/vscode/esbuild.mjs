@@ -1,0 +1,25 @@
+// Bundles the extension into one file: dist/extension.cjs. What it imports of the TypeScript client is bundled from source.
+
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const common = {
+  absWorkingDir: here,
+  bundle: true,
+  minify: true,
+  nodePaths: [join(here, "node_modules")],
+  logLevel: "warning",
+};
+
+await build({
+  ...common,
+  entryPoints: ["src/extension.ts"],
+  outfile: "dist/extension.cjs",
+  platform: "node",
+  format: "cjs",
+  target: "node20",
+  external: ["vscode"],
+  mainFields: ["module", "main"],
+});
