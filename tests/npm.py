@@ -13,9 +13,13 @@ import pytest
 
 from tests.reference import REPOSITORY
 
+TIMEOUT = 1_200
+"""Seconds for an installation; one that compiles takes some minutes."""
 
-def installed(*packages: str) -> Path:
-    """The `node_modules` that has them. Skips the test where they can't be had, but never in CI."""
+
+def installed(*packages: str, scripts: dict[str, str] | None = None) -> Path:
+    """The `node_modules` that has them. Skips the test where they can't be had, but never in CI. `scripts`: the
+    environment in which the packages' own scripts run; without it none do."""
     name = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:16]
     root = REPOSITORY / ".cache" / "npm" / name
     modules = root / "node_modules"
@@ -28,10 +32,11 @@ def installed(*packages: str) -> Path:
     # Beside its place and then renamed, so that two test runs at once don't meet half an installation.
     staged = Path(tempfile.mkdtemp(prefix="npm-", dir=root.parent))
     try:
-        command = [str(npm), "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock"]
-        done = subprocess.run(
-            [*command, "--prefix", str(staged), *packages], capture_output=True, text=True, timeout=600
-        )
+        command = [str(npm), "install", "--no-audit", "--no-fund", "--no-package-lock", "--prefix", str(staged)]
+        if scripts is None:
+            command.append("--ignore-scripts")
+        environment = {**os.environ, "npm_config_dangerously_allow_all_scripts": "true", **(scripts or {})}
+        done = subprocess.run([*command, *packages], env=environment, capture_output=True, text=True, timeout=TIMEOUT)
         if done.returncode:
             _missing(f"npm could not install {', '.join(packages)}: {done.stderr.strip()[-500:]}")
         if not modules.is_dir():

@@ -2,7 +2,7 @@
 
 import { homedir } from "node:os";
 import * as vscode from "vscode";
-import { LanguageClient, RevealOutputChannelOn, type LanguageClientOptions, TransportKind } from "vscode-languageclient/node";
+import { LanguageClient, RevealOutputChannelOn, type LanguageClientOptions } from "vscode-languageclient/node";
 import type { Daemon } from "./session/daemon.ts";
 import { setting } from "./settings.ts";
 
@@ -30,7 +30,7 @@ export class Language implements vscode.Disposable {
     this.#started = wanted;
     await this.#stop();
     const [command = "", ...args] = argv;
-    const server = { command, args, transport: TransportKind.stdio, options: { cwd: homedir() } };
+    const server = { command, args, options: { cwd: homedir() } };
     const options: LanguageClientOptions = {
       documentSelector: [{ scheme: "file", pattern: `${escaped(directory)}/**/*.jsonl` }],
       initializationOptions: { piDaemon: { protocolVersion: 1 } },
