@@ -32,11 +32,17 @@ def installed(*packages: str, scripts: dict[str, str] | None = None) -> Path:
     # Beside its place and then renamed, so that two test runs at once don't meet half an installation.
     staged = Path(tempfile.mkdtemp(prefix="npm-", dir=root.parent))
     try:
-        command = [str(npm), "install", "--no-audit", "--no-fund", "--no-package-lock", "--prefix", str(staged)]
+        command = [str(npm), "install", "--no-audit", "--no-fund", "--no-package-lock"]
+        environment = {**os.environ, **(scripts or {})}
         if scripts is None:
             command.append("--ignore-scripts")
-        environment = {**os.environ, "npm_config_dangerously_allow_all_scripts": "true", **(scripts or {})}
-        done = subprocess.run([*command, *packages], env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+        else:
+            environment["npm_config_dangerously_allow_all_scripts"] = "true"
+        # In the directory, not by --prefix: scripts that run npm themselves would be told that prefix too.
+        (staged / "package.json").write_text("{}")
+        done = subprocess.run(
+            [*command, *packages], cwd=staged, env=environment, capture_output=True, text=True, timeout=TIMEOUT
+        )
         if done.returncode:
             _missing(f"npm could not install {', '.join(packages)}: {done.stderr.strip()[-500:]}")
         if not modules.is_dir():

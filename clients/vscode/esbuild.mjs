@@ -1,4 +1,5 @@
-// Bundles the extension into one file: dist/extension.cjs. What it imports of the TypeScript client is bundled from source.
+// Bundles the extension into one file, dist/extension.cjs, and what its webview shows into dist/panel.js and dist/panel.css.
+// The TypeScript client and the panel, which lie beside it, are bundled from source.
 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,4 +23,14 @@ await build({
   target: "node20",
   external: ["vscode"],
   mainFields: ["module", "main"],
+});
+
+await build({
+  ...common,
+  entryPoints: { panel: "src/panel/page.ts" },
+  outdir: "dist",
+  platform: "browser",
+  format: "iife",
+  target: "es2022",
+  conditions: ["browser"],
 });

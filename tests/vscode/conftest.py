@@ -19,10 +19,13 @@ from tests.reference import REPOSITORY, reference
 from tests.vscode.window import Window, code_server, window
 
 PACKAGES = [
+    "@preact/signals@2.11.4",
+    "@tanstack/virtual-core@3.19.11",
     "@types/node@24",
     "@types/vscode@1.95",
     "@vscode/vsce@4.1.0",
     "esbuild@0.28.2",
+    "preact@10.29.8",
     "typescript@5.9",
     "vscode-jsonrpc@10.0.0",
     "vscode-languageclient@11.0.0",
@@ -33,10 +36,10 @@ WINDOW = 100_000
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the extension, with what it is built with and the client that it bundles beside it."""
+    """A copy of the extension, with what it is built with; the client and the panel that it bundles beside it."""
     clients = tmp_path_factory.mktemp("clients")
     ignore = shutil.ignore_patterns("node_modules", "dist")
-    for name in ("typescript", "vscode"):
+    for name in ("panel", "typescript", "vscode"):
         shutil.copytree(REPOSITORY / "clients" / name, clients / name, ignore=ignore)
     (clients / "vscode" / "node_modules").symlink_to(installed(*PACKAGES))
     return clients / "vscode"
@@ -55,6 +58,17 @@ def npm_run(package: Path, script: str) -> str:
 def vsix(package: Path) -> Path:
     npm_run(package, "package")
     return package / "dist" / "pi-daemon.vsix"
+
+
+@pytest.fixture(scope="session")
+def model(package: Path) -> Path:
+    """An extension that brings a language model."""
+    source = shutil.copytree(REPOSITORY / "tests" / "vscode" / "model", package / "dist" / "model")
+    vsce = [str(reference().node), str(package / "node_modules" / "@vscode" / "vsce" / "vsce"), "package"]
+    options = ["--no-dependencies", "--skip-license", "--allow-missing-repository", "--out", "model.vsix"]
+    done = subprocess.run([*vsce, *options], cwd=source, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return source / "model.vsix"
 
 
 @pytest.fixture(scope="session")
@@ -77,15 +91,15 @@ def folder(home: Home) -> Path:
 
 
 @pytest.fixture(scope="session")
-def editor(home: Home, vsix: Path, folder: Path) -> Iterator[Window]:
+def editor(home: Home, vsix: Path, model: Path, folder: Path) -> Iterator[Window]:
     settings = {
         "pi-daemon.command": home.argv("connect"),
         "pi-daemon.contextWindow": WINDOW,
         "workbench.startupEditor": "none",
-        "chat.disableAIFeatures": True,
+        "pi-daemon.summarizer": True,
     }
     environment = {**os.environ, **home.environment}
-    with window(code_server(), vsix, folder, environment, settings) as made:
+    with window(code_server(), [vsix, model], folder, environment, settings) as made:
         made.click('.activitybar .action-label[aria-label^="pi sessions"]')
         yield made
 

@@ -19,16 +19,22 @@ const browser = await chromium.launch({ executablePath: program, headless: true,
 const page = await browser.newPage({ viewport: { width: 1300, height: 800 } });
 page.setDefaultTimeout(20_000);
 
+/** `inside`: in the webview that is shown. */
+function find({ selector, inside }) {
+  const place = inside ? page.frameLocator("iframe.webview").frameLocator("#active-frame") : page;
+  return place.locator(selector);
+}
+
 const steps = {
   open: ({ url }) => page.goto(url).then(() => null),
-  wait: ({ selector, state }) => page.locator(selector).first().waitFor({ state: state ?? "visible" }).then(() => null),
-  click: ({ selector, button }) => page.locator(selector).first().click({ button: button ?? "left" }).then(() => null),
-  hover: ({ selector }) => page.locator(selector).first().hover().then(() => null),
+  wait: ({ state, ...where }) => find(where).first().waitFor({ state: state ?? "visible" }).then(() => null),
+  click: ({ button, ...where }) => find(where).first().click({ button: button ?? "left" }).then(() => null),
+  hover: (where) => find(where).first().hover().then(() => null),
   press: ({ key }) => page.keyboard.press(key).then(() => null),
   type: ({ text }) => page.keyboard.type(text).then(() => null),
-  texts: ({ selector }) => page.locator(selector).allInnerTexts(),
-  attributes: ({ selector, name }) =>
-    page.locator(selector).evaluateAll((found, attribute) => found.map((one) => one.getAttribute(attribute)), name),
+  texts: (where) => find(where).allInnerTexts(),
+  attributes: ({ name, ...where }) =>
+    find(where).evaluateAll((found, attribute) => found.map((one) => one.getAttribute(attribute)), name),
   focused: () => page.evaluate(() => document.activeElement?.className ?? ""),
   screenshot: ({ path }) => page.screenshot({ path }).then(() => null),
 };

@@ -29,13 +29,12 @@ def test_its_own_tests_pass(package: Path) -> None:
     assert "fail 0" in npm_run(package, "test")
 
 
-def test_the_package_holds_one_program_and_nothing_of_the_build(vsix: Path) -> None:
+def test_the_package_holds_what_is_built_and_nothing_else(vsix: Path) -> None:
     with zipfile.ZipFile(vsix) as archive:
         names = {name for name in archive.namelist() if name.startswith("extension/")}
         program = archive.read("extension/dist/extension.cjs").decode()
-    assert names == {
-        f"extension/{name}" for name in ("package.json", "readme.md", "dist/extension.cjs", "media/icon.svg")
-    }
+    built = ("dist/extension.cjs", "dist/panel.css", "dist/panel.js")
+    assert names == {f"extension/{name}" for name in ("package.json", "readme.md", *built, "media/icon.svg")}
     assert "sourceMappingURL" not in program
 
 
@@ -134,16 +133,22 @@ def test_a_fork_is_shown_at_once(shown: Shown, editor: Window, other: Client) ->
 
 
 @real
-def test_compacting_tells_what_the_summary_kept(shown: Shown, editor: Window) -> None:
+def test_compacting_asks_the_editors_model_and_tells_what_its_summary_kept(
+    shown: Shown, editor: Window, other: Client
+) -> None:
     shown.user("Never touch b.py. " + "Long words. " * 12_000)
     shown.model("I won't.", tokens=40_000)
     shown.user("Go on.")
     shown.model("Gone on.", tokens=40_100)
     shown.see("Gone on., the leaf")
     editor.command("pi sessions: Compact")
+    editor.see('.monaco-dialog-box:has-text("written by: client")')
     editor.click('.monaco-dialog-box .monaco-button:text-is("Compact")')
     editor.see('.tab.active:has-text("Compacted")')
+    editor.see('.view-line:has-text("tests/parrot")')
     editor.see('.view-line:has-text("of the facts")')
+    summary = other.entries(shown.id, ids=[shown.leaf or ""])["entries"][0]["summary"]
+    assert "The parrot has heard the conversation." in summary
     shown.see("compaction")
     editor.command("Notifications: Clear All Notifications")
 
@@ -151,8 +156,10 @@ def test_compacting_tells_what_the_summary_kept(shown: Shown, editor: Window) ->
 @real
 def test_what_was_said_is_found(shown: Shown, editor: Window, other: Client) -> None:
     shown.model("The word is zebrafinch.")
+    while not other.search("zebrafinch")["hits"]:
+        pass  # it is indexed in a moment
     editor.command("pi sessions: Search All Sessions")
-    editor.see(".quick-input-widget input")
+    editor.see('.quick-input-widget input[placeholder^="Words"]')
     editor.type("zebrafinch")
     editor.see('.quick-input-list [role="option"]:has-text("zebrafinch")')
     editor.press("Enter")
@@ -169,6 +176,18 @@ def test_a_session_file_has_an_outline_and_lenses(shown: Shown, editor: Window) 
     editor.press("Escape")
     editor.click('.codelens-decoration a:has-text("move the leaf here")')
     shown.see(f"{shown.question}, the leaf")
+
+
+@real
+def test_the_panel_shows_the_same_session_and_follows_it(shown: Shown, editor: Window, other: Client) -> None:
+    editor.command("pi sessions: Show the Panel")
+    editor.step("wait", selector=f'[role="treeitem"]:has-text("{shown.question}")', inside=True)
+    shown.user("Make it five.")
+    editor.step("wait", selector='[role="treeitem"]:has-text("Make it five.")', inside=True)
+    later = Shown(other, editor, Path(other.open_session(shown.id)["cwd"]))
+    editor.click(f'[role="treeitem"][aria-label^="{later.name},"]')
+    editor.step("wait", selector=f'[role="treeitem"]:has-text("{later.question}")', inside=True)
+    editor.command("View: Toggle Panel")
 
 
 @real

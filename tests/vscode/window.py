@@ -88,18 +88,17 @@ class Window:
 
 @contextlib.contextmanager
 def window(
-    entry: Path, vsix: Path, folder: Path, environment: dict[str, str], settings: dict[str, Any]
+    entry: Path, extensions: list[Path], folder: Path, environment: dict[str, str], settings: dict[str, Any]
 ) -> Iterator[Window]:
-    """The folder in an editor that has the extension, shown in a browser."""
+    """The folder in an editor that has the extensions, shown in a browser."""
     node = str(reference().node)
     data = folder.parent / "editor"
     for place in ("User", "Machine"):
         (data / place).mkdir(parents=True)
         (data / place / "settings.json").write_text(json.dumps(settings))
     own = [node, str(entry), "--user-data-dir", str(data), "--extensions-dir", str(data / "extensions")]
-    done = subprocess.run(
-        [*own, "--install-extension", str(vsix)], env=environment, capture_output=True, text=True, timeout=PATIENCE
-    )
+    installing = [word for one in extensions for word in ("--install-extension", str(one))]
+    done = subprocess.run([*own, *installing], env=environment, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     served = [*own, "--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check"]
     server = subprocess.Popen(

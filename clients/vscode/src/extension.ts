@@ -11,6 +11,7 @@ import { Language } from "./language.ts";
 import { Catalog } from "./session/catalog.ts";
 import { Chosen } from "./session/chosen.ts";
 import { Daemon } from "./session/daemon.ts";
+import { PanelView } from "./panel/view.ts";
 import { SessionsView } from "./session/view.ts";
 import { folders, setting } from "./settings.ts";
 import { Documents } from "./show/virtual.ts";
@@ -26,7 +27,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const daemon = new Daemon(log);
   const chosen = new Chosen(daemon);
   const catalog = new Catalog(daemon);
-  const asker = new Asker(daemon);
+  const asker = new Asker(daemon, () => chosen.session?.id);
   const branches = new BranchesView(chosen);
   const documents = new Documents(daemon, chosen);
   const parts: Parts = { asker, catalog, chosen, branches, documents };
@@ -76,9 +77,11 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     showLog: () => log.show(),
     openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", "pi-daemon"),
+    showPanel: () => vscode.commands.executeCommand("piSessions.panel.focus"),
     showTree: () => vscode.commands.executeCommand("piSessions.tree.focus"),
   };
-  context.subscriptions.push(log, daemon, chosen, catalog, branches, documents, sessions, language, new Status(daemon, chosen));
+  const panel = new PanelView(context.extensionUri, chosen, log, (sessionId) => void opened(parts, sessionId));
+  context.subscriptions.push(log, daemon, chosen, catalog, branches, documents, sessions, panel, language, new Status(daemon, chosen));
   for (const [name, run] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(`piSessions.${name}`, run));
   }
@@ -94,6 +97,10 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidChangeWorkspaceFolders(() => catalog.read && catalog.refresh()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("pi-daemon.command") && daemon.state !== "off") void vscode.commands.executeCommand("piSessions.connect");
+      if (event.affectsConfiguration("pi-daemon.filter") && chosen.session !== undefined) {
+        chosen.session.filter = setting.filter();
+        chosen.session.refresh();
+      }
       if (event.affectsConfiguration("pi-daemon.contextWindow") && chosen.session !== undefined) void configure(parts);
     }),
     daemon.onChanged(() => {

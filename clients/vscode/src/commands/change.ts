@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { editable } from "../tree/kinds.ts";
 import { first, type Given, opened, type Parts, placeOf, sessionOf } from "./parts.ts";
-import { inform } from "./tell.ts";
+import { type Attempt, inform } from "./tell.ts";
 
 /** Where an edited message belongs. */
 interface Edited {
@@ -76,7 +76,7 @@ export function changes(parts: Parts): Record<string, (given?: Given) => Promise
     // An id of its own, so that it isn't there twice after a connection that was lost.
     const id = randomBytes(4).toString("hex");
     const message = { role: "user", content, timestamp: Date.now() };
-    const done = await asker.ask("append the message", async ({ remedy }) => {
+    const append = async ({ remedy }: Attempt) => {
       const client = await asker.daemon.client();
       const asked = {
         sessionId: about.session,
@@ -84,7 +84,8 @@ export function changes(parts: Parts): Record<string, (given?: Given) => Promise
         ...(remedy === "anyway" ? { parentId: about.leafId } : { expectedLeafId: about.leafId }),
       };
       return client.request("session/append", asked, { retry: true });
-    });
+    };
+    const done = await asker.ask("append the message", append, about.session);
     if (done === undefined) return;
     edited.delete(document.uri.toString());
     editing();

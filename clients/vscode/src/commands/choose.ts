@@ -11,6 +11,8 @@ type SessionPick = vscode.QuickPickItem & { session?: SessionInfo };
 type HitPick = vscode.QuickPickItem & { hit?: SearchHit };
 
 const SEARCH_MS = 150;
+/** Until it is asked again while the daemon indexes. */
+const AGAIN_MS = 1_000;
 
 export async function choose(parts: Parts): Promise<void> {
   const { asker } = parts;
@@ -57,6 +59,7 @@ export async function search(parts: Parts): Promise<void> {
       if (own !== running) return;
       picker.title = found.complete ? "" : `Still being indexed: ${percent(found.indexed)} was searched`;
       picker.items = found.hits.map(hitPick);
+      if (!found.complete) timer = setTimeout(() => void look(query), AGAIN_MS);
     } catch (error) {
       if (own !== running) return;
       picker.items = [{ label: said(error instanceof Error ? error.message : String(error)), alwaysShow: true }];

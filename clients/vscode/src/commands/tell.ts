@@ -25,15 +25,24 @@ const ELSEWHERE: Partial<Record<Remedy, string>> = {
 
 export class Asker {
   readonly daemon: Daemon;
+  readonly #shown: () => string | undefined;
 
-  constructor(daemon: Daemon) {
+  /** `shown`: the session that is shown, and written to unless a command says otherwise. */
+  constructor(daemon: Daemon, shown: () => string | undefined) {
     this.daemon = daemon;
+    this.#shown = shown;
   }
 
-  /** Does it, and again where the user wants that after a refusal. undefined: it wasn't done. */
-  async ask<T>(doing: string, request: (attempt: Attempt) => Promise<T>, attempt: Attempt = {}): Promise<T | undefined> {
-    for (let tried = attempt; ; ) {
+  /** Does it, and again where the user wants that after a refusal. undefined: it wasn't done. `sessionId`: of the session
+   * that is written to, where it isn't the one that is shown. */
+  async ask<T>(doing: string, request: (attempt: Attempt) => Promise<T>, sessionId?: string): Promise<T | undefined> {
+    for (let tried: Attempt = {}; ; ) {
       try {
+        const about = sessionId ?? this.#shown();
+        if (tried.remedy === "takeOver" && about !== undefined) {
+          const client = await this.daemon.client();
+          await client.request("session/requestWriter", { sessionId: about });
+        }
         return await request(tried);
       } catch (error) {
         const advice = error instanceof Unjoined ? error.advice : advise(doing, error);
@@ -41,7 +50,7 @@ export class Asker {
         this.daemon.log.warn(advice.message);
         const remedy = await this.tell(advice);
         if (remedy === undefined || remedy in ELSEWHERE) return undefined;
-        tried = { ...attempt, remedy };
+        tried = { remedy };
       }
     }
   }
