@@ -114,9 +114,12 @@ def test_an_entry_is_labelled_omitted_and_explained(shown: Shown, editor: Window
     shown.see("Now it prints three., label mine")
     shown.menu("user, Make it three.", "Omit from the Model")
     editor.see('.notification-toast:has-text("doesn\'t see")')
+    other.rename(shown.id, f"{shown.name} once more")
+    editor.see(f'.pane-header:has-text("{shown.name} once more")')  # the tree is read by now
     shown.menu("user, Make it three.", "Why the Model Knows It")
     editor.see('.notification-toast:has-text("It is omitted by the context edit")')
-    editor.command("pi sessions: What the Model Sees")
+    editor.step("hover", selector='.pane-header:has-text("Branches")')
+    editor.click('.pane-header .action-label[aria-label^="What the Model Sees"]')
     editor.see('.tab.active:has-text("What the model sees")')
     editor.see('.view-line:has-text("3 messages")')
     shown.user("One more.")

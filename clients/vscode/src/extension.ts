@@ -6,7 +6,7 @@ import { choose, search } from "./commands/choose.ts";
 import { compact } from "./commands/compact.ts";
 import { looks } from "./commands/look.ts";
 import { type Given, opened, type Parts } from "./commands/parts.ts";
-import { Asker } from "./commands/tell.ts";
+import { Asker, inform } from "./commands/tell.ts";
 import { Language } from "./language.ts";
 import { Catalog } from "./session/catalog.ts";
 import { Chosen } from "./session/chosen.ts";
@@ -18,6 +18,8 @@ import { Documents } from "./show/virtual.ts";
 import { Status } from "./status.ts";
 import { said } from "./text.ts";
 import { BranchesView } from "./tree/view.ts";
+
+const LOST = "The view was read anew while its menu was open: choose again.";
 
 /** How a session file begins. */
 const HEADER = /^\s*\{\s*"type"\s*:\s*"session"/;
@@ -83,7 +85,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const panel = new PanelView(context.extensionUri, chosen, log, (sessionId) => void opened(parts, sessionId));
   context.subscriptions.push(log, daemon, chosen, catalog, branches, documents, sessions, panel, language, new Status(daemon, chosen));
   for (const [name, run] of Object.entries(commands)) {
-    context.subscriptions.push(vscode.commands.registerCommand(`piSessions.${name}`, run));
+    // An item's menu gives nothing where its view is being read anew just then. What is selected is another item perhaps.
+    const checked = (...given: Given[]) => (given.length > 0 && given[0] === undefined ? inform(LOST) : run(given[0]));
+    context.subscriptions.push(vscode.commands.registerCommand(`piSessions.${name}`, checked));
   }
 
   const looked = (document: vscode.TextDocument) => {

@@ -19,6 +19,8 @@ export class BranchesView implements vscode.TreeDataProvider<Item>, vscode.Dispo
   readonly view: vscode.TreeView<Item>;
   #shape = NOTHING;
   #session: string | undefined;
+  /** What was drawn last. */
+  #seen = "";
   /** The leaf that was revealed last. */
   #revealed: string | undefined;
 
@@ -78,6 +80,7 @@ export class BranchesView implements vscode.TreeDataProvider<Item>, vscode.Dispo
   #draw(): void {
     const session = this.#chosen.session;
     if (session === undefined) return;
+    const before = this.#shape;
     this.#shape = shape(session.nodes, session.leafId);
     if (this.#session !== session.id) {
       this.#session = session.id;
@@ -87,7 +90,10 @@ export class BranchesView implements vscode.TreeDataProvider<Item>, vscode.Dispo
     if (session.gone) this.view.message = "The session was deleted, or its file moved away.";
     else this.view.message = session.folded ? "A large session: straight stretches are folded." : "";
     void vscode.commands.executeCommand("setContext", "piSessions.folded", session.folded);
-    this.#changed.fire(undefined);
+    const seen = JSON.stringify([session.id, session.nodes, this.#shape.leafId]);
+    if (seen !== this.#seen) this.#changed.fire(undefined);
+    else this.#shape = before; // the items that the editor knows
+    this.#seen = seen;
     void this.#follow();
   }
 
