@@ -121,8 +121,12 @@ test("a program that is missing, of another version or too old is told apart", (
   const missing = unjoined("pi-daemon", new Unreachable("no", { cause: { code: "ENOENT" } as never }), undefined, "");
   assert.match(missing.message, /isn't there\. Install pi-daemon/);
   assert.deepEqual(missing.remedies, ["settings", "again"]);
-  const old = unjoined("pi-daemon", new ConnectionLost("gone", "unknown"), 2, "No such command 'connect'.");
-  assert.match(old.message, /ended with 2, and said: No such command 'connect'.*too old/);
+  // The client says so of whatever ends before it has greeted.
+  for (const gone of [new ConnectionLost("gone", "unknown"), new Unreachable("no daemon answers", { cause: new Error("closed") })]) {
+    const old = unjoined("pi-daemon", gone, 2, "No such command 'connect'.");
+    assert.match(old.message, /ended with 2, and said: No such command 'connect'.*too old/);
+    assert.deepEqual(old.remedies, ["settings", "log", "again"]);
+  }
   const other = unjoined("pi-daemon", new ServerError("It speaks 2.", 1020, { reason: "versionMismatch" }), undefined, "");
   assert.match(other.message, /another version/);
   assert.match(unjoined("p", new ServerError("Why.", 1022, { reason: "daemonUnavailable" }), undefined, "").message, /join the daemon: Why/);

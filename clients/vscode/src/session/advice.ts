@@ -85,9 +85,9 @@ function told(doing: string, message: string, advice: string, remedies: readonly
 
 /** Why the daemon can't be joined at all. `ended`: how the program ended, where it did; `last`: the end of what it said. */
 export function unjoined(program: string, error: unknown, ended: number | undefined, last: string): Advice {
-  if (error instanceof Unreachable) {
-    const cause = error.cause as NodeJS.ErrnoException | undefined;
-    const why = cause?.code === "ENOENT" ? "isn't there" : `can't be started (${cause?.code ?? error.message})`;
+  const code = error instanceof Unreachable ? (error.cause as NodeJS.ErrnoException | undefined)?.code : undefined;
+  if (code !== undefined) {
+    const why = code === "ENOENT" ? "isn't there" : `can't be started (${code})`;
     const what = "Install pi-daemon (a Python package), or say where it is in the setting pi-daemon.command.";
     return { message: `The program ${said(program)} ${why}. ${what}`, remedies: ["settings", "again"] };
   }
@@ -95,7 +95,7 @@ export function unjoined(program: string, error: unknown, ended: number | undefi
     const message = `pi-daemon is of another version than this extension: ${said(error.message)} Update the older one.`;
     return { message, remedies: ["again", "log"] };
   }
-  if (error instanceof ConnectionLost && ended !== undefined && ended !== 0) {
+  if ((error instanceof ConnectionLost || error instanceof Unreachable) && ended !== undefined && ended !== 0) {
     const words = last === "" ? "" : `, and said: ${said(last, 200)}`;
     const message = `${said(program)} ended with ${ended}${words}. It may be too old for this extension, or another program: update it, or name it in pi-daemon.command.`;
     return { message, remedies: ["settings", "log", "again"] };
