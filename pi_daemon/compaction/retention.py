@@ -19,7 +19,6 @@ Policy = Literal["report", "amend", "refuse"]
 `REFUSED_BELOW` doesn't count."""
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
-DEFAULT_POLICY: Policy = "amend"
 
 REFUSED_BELOW = 0.5
 """Half of what counts is lost. Where each kind is asked about, one that names the request, the constraints, open work

@@ -86,6 +86,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "context": {"formats": ["agent", "llm"], "pairing": ["report", "repair"]},
     "resumeReport": {},
     "doctor": {},
+    "explain": {},
     "panel": {},
     "export": {"formats": ["jsonl", "tree", "markdown"]},
     "replay": {},

@@ -408,7 +408,8 @@ class CompactParams(TypedDict):
     `sessionId`: the session.
     `reserveTokens`: tokens of the window that are kept free for the answer.
     `keepRecentTokens`: about how many tokens of the newest messages stay as they are.
-    `contextWindow`: the model's context window in tokens; absent: as the session is set to.
+    `contextWindow`: taken as in `session/compactionPlan`, and checked; what is asked for is done at any size,
+    so it changes nothing.
     `instructions`: what the summary is to look after.
     `summary`: the summary itself, made by the client: no summarizer is asked. At most 1,000,000 characters.
     `summarizer`: `client`, `model` or `extractive`; absent: as the session is set to, else the first that is

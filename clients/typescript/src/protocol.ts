@@ -353,7 +353,9 @@ export interface CompactParams {
   reserveTokens?: number;
   /** about how many tokens of the newest messages stay as they are. */
   keepRecentTokens?: number;
-  /** the model's context window in tokens; absent: as the session is set to. */
+  /**
+   * taken as in `session/compactionPlan`, and checked; what is asked for is done at any size, so it changes nothing.
+   */
   contextWindow?: number;
   /** what the summary is to look after. */
   instructions?: string;

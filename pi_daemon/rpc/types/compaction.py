@@ -112,7 +112,8 @@ class CompactParams(Wire, kw_only=True):
     `session_id`: the session.
     `reserve_tokens`: tokens of the window that are kept free for the answer.
     `keep_recent_tokens`: about how many tokens of the newest messages stay as they are.
-    `context_window`: the model's context window in tokens; absent: as the session is set to.
+    `context_window`: taken as in `session/compactionPlan`, and checked; what is asked for is done at any size, so it
+        changes nothing.
     `instructions`: what the summary is to look after.
     `summary`: the summary itself, made by the client: no summarizer is asked. At most 1,000,000 characters.
     `summarizer`: `client`, `model` or `extractive`; absent: as the session is set to, else the first that is there.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import UNSET, UnsetType
 
 from pi_daemon.rpc.types.base import RetentionFact, Wire
+from pi_daemon.session.why import Reason
 
 
 class ExplainParams(Wire, kw_only=True):
@@ -98,32 +97,7 @@ class ExplainedEntry(Wire, kw_only=True, omit_defaults=True):
     type: str | UnsetType = UNSET
     role: str | UnsetType = UNSET
     in_context: bool
-    reason: Literal[
-        "asStored",
-        "edited",
-        "summary",
-        "neverEnters",
-        "emptySummary",
-        "excluded",
-        "unknownRole",
-        "sameIdLater",
-        "damagedLine",
-        "noLeaf",
-        "orphaned",
-        "loop",
-        "pathCut",
-        "otherBranch",
-        "afterLeaf",
-        "compacted",
-        "olderCompaction",
-        "foldedSystem",
-        "droppedSystem",
-        "omitted",
-        "setting",
-        "overridden",
-        "edit",
-        "editsNothing",
-    ]
+    reason: Reason
     message_index: int | UnsetType = UNSET
     sent_index: int | UnsetType = UNSET
     by_id: str | UnsetType = UNSET
