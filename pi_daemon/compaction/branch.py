@@ -6,17 +6,17 @@ they sum up, wherever they lie.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pi_daemon.compaction.files import Files
 from pi_daemon.compaction.gather import all_said
-from pi_daemon.compaction.material import Material, Said
+from pi_daemon.compaction.material import Material, Portion, Said, Use, selected
 from pi_daemon.compaction.portions import Portions
 from pi_daemon.compaction.tokens import estimate
 from pi_daemon.session.head import EditFacts, Head
 from pi_daemon.session.projection import project
 from pi_daemon.session.rawjson import loads
-from pi_daemon.session.selection import MESSAGES, Selection, Source
+from pi_daemon.session.selection import MESSAGES, Source
 from pi_daemon.session.tree import SessionTree
 
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
@@ -36,60 +36,49 @@ def branch_sources(tree: SessionTree, old_leaf_id: str | None, target_id: str | 
     return old[shared:]
 
 
-class BranchGathering:
-    """The material of a branch summary in the making: given the lines that it wants until it wants none.
+def branch_portions(entries: Sequence[Head]) -> Iterator[Portion]:
+    """What a BranchGathering is to be given of a branch (oldest first), in this order, until it wants no more."""
+    # The files of every summary on the branch count, of those beyond the budget too.
+    summaries = Portions([Source(head) for head in entries if head.type == "branch_summary"])
+    while some := summaries.next():
+        yield Portion("files", some)
+    newest = Portions(_visible(entries), backwards=True)
+    while some := newest.next():
+        yield Portion("said", some)
 
-    `entries` are the branch, oldest first; `budget` is in tokens, and 0 is no limit. `material` may have no history:
-    then there is nothing to summarize. `tokens` is what the chosen messages are estimated at.
+
+class BranchGathering:
+    """The material of a branch summary in the making.
+
+    `budget` is in tokens, and 0 is no limit. `material` may have no history: then there is nothing to summarize.
+    `tokens` is what the chosen messages are estimated at.
     """
 
-    def __init__(self, entries: Sequence[Head], budget: int) -> None:
+    def __init__(self, budget: int) -> None:
         self._budget = budget
         self.tokens = 0
         self._said: list[Said] = []  # newest first
         self._files = Files()
-        # The files of every summary on the branch count, of those beyond the budget too.
-        summaries = [Source(head) for head in entries if head.type == "branch_summary"]
-        self._summaries: Portions | None = Portions(summaries)
-        self._portions = Portions(_visible(entries), backwards=True)
-        self._asked: Selection = Selection([])
-        self._go_on()
 
-    def wanted(self) -> list[Head]:
-        """The entries whose lines are needed next; empty when the material is complete."""
-        return self._asked.heads()
-
-    def give(self, lines: Sequence[bytes]) -> None:
-        """`lines` are those of `wanted()`."""
-        if self._summaries is not None:
+    def give(self, use: Use, lines: Sequence[bytes]) -> bool:
+        """`lines` are those of the next of `branch_portions`. False when the budget is used up."""
+        if use == "files":
             for line in lines:
                 self._files.see_summary(loads(line))
-            self._go_on()
-            return
-        said = list(all_said(project(self._asked, lines)))
+            return True
+        selection = selected(lines)
         # Of a compaction there is its summary alone; the system message that it carries is none of the branch.
-        of = {source.head.id: source.head.type for source in self._asked.sources}
-        for one in reversed(said):
+        of = {source.head.id: source.head.type for source in selection.sources}
+        for one in reversed(list(all_said(project(selection, lines)))):
             kind = of[one.entry_id]
-            if kind == "compaction" and one.role == "system":
-                continue
-            if not self._take(one, kind):
-                self._asked = Selection([])
-                return
-        self._go_on()
+            if not (kind == "compaction" and one.role == "system") and not self._take(one, kind):
+                return False
+        return True
 
     @property
     def material(self) -> Material:
         """To be asked for when nothing more is wanted."""
         return Material(self._said[::-1], read_files=self._files.read, modified_files=self._files.modified)
-
-    def _go_on(self) -> None:
-        if self._summaries is not None:
-            self._asked = Selection(self._summaries.next())
-            if self._asked.sources:
-                return
-            self._summaries = None
-        self._asked = Selection(self._portions.next(), edited=True)
 
     def _take(self, said: Said, kind: str) -> bool:
         """False when the budget is used up. What the first message beyond it did to files counts still."""

@@ -2,62 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pi_daemon.compaction.files import Files
-from pi_daemon.compaction.material import Material, Said
+from pi_daemon.compaction.material import Material, Portion, Said, Use, selected
 from pi_daemon.compaction.plan import Plan
 from pi_daemon.compaction.portions import Portions
-from pi_daemon.session.head import Head
 from pi_daemon.session.projection import Projection, project
 from pi_daemon.session.rawjson import loads
-from pi_daemon.session.selection import Selection, Source
+from pi_daemon.session.selection import Source
+
+
+def portions(plan: Plan) -> Iterator[Portion]:
+    """What a Gathering is to be given, in this order."""
+    if plan.compaction is not None:
+        yield Portion("previous", [Source(plan.compaction)])
+    several = Portions([*plan.history, *plan.prefix])
+    while some := several.next():
+        yield Portion("said", some)
 
 
 class Gathering:
-    """The material of a plan in the making: given the lines that it wants until it wants none, like a Planner.
+    """The material of a plan in the making, of whose messages the first `history` are whole turns.
 
     Holds the decoded messages of the whole summary; the bytes that it was given are not kept.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self._history = len(plan.history)
-        self._compaction = plan.compaction
+    def __init__(self, history: int) -> None:
+        self._history = history
         self._previous: str | None = None
-        self._portions = Portions([*plan.history, *plan.prefix])
-        self._asked = self._portions.next()
         self._said: list[Said] = []
         self._files = Files()
 
-    def wanted(self) -> list[Head]:
-        """The entries whose lines are needed next; empty when the material is complete."""
-        compaction = [] if self._compaction is None else [self._compaction]
-        return [*compaction, *asking(self._asked).heads()]
-
-    def give(self, lines: Sequence[bytes]) -> None:
-        """`lines` are those of `wanted()`."""
-        if self._compaction is not None:
+    def give(self, use: Use, lines: Sequence[bytes]) -> bool:
+        """`lines` are those of the next of `portions`. Whether more is wanted: always, here."""
+        if use == "previous":
             entry = loads(lines[0])
             self._previous = summary_of(entry)
             self._files.see_summary(entry)
-            self._compaction = None
-            lines = lines[1:]
-        for said in all_said(project(asking(self._asked), lines)):
+            return True
+        for said in all_said(project(selected(lines), lines)):
             self._said.append(said)
             self._files.see(said.message)
-        self._asked = self._portions.next()
+        return True
 
     @property
     def material(self) -> Material:
-        """To be asked for when nothing more is wanted."""
+        """To be asked for when all is given."""
         history = self._history
         said = self._said
         return Material(said[:history], said[history:], self._previous, self._files.read, self._files.modified)
-
-
-def asking(sources: list[Source]) -> Selection:
-    return Selection(sources, edited=True)
 
 
 def all_said(projection: Projection) -> Iterable[Said]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi_daemon.compaction.files import Files
-from pi_daemon.compaction.gather import asking
 from pi_daemon.compaction.plan import Plan
 from pi_daemon.compaction.portions import Portions
 from pi_daemon.session.head import AssistantFacts, Head, ToolResultFacts
 from pi_daemon.session.projection import project
 from pi_daemon.session.rawjson import loads
+from pi_daemon.session.selection import Selection, Source
 
 _TELLING = frozenset({AssistantFacts, ToolResultFacts})
 
@@ -31,7 +31,7 @@ class Listing:
     def wanted(self) -> list[Head]:
         """The entries whose lines are needed next; empty when the lists are complete."""
         compaction = [] if self._compaction is None else [self._compaction]
-        return [*compaction, *asking(self._asked).heads()]
+        return [*compaction, *_asking(self._asked).heads()]
 
     def give(self, lines: Sequence[bytes]) -> None:
         """`lines` are those of `wanted()`."""
@@ -44,6 +44,10 @@ class Listing:
             for source, line in zip(self._asked, lines, strict=True):
                 see(line, source.head.facts.role)  # type: ignore[union-attr]
         else:
-            for message in project(asking(self._asked), lines).messages:
+            for message in project(_asking(self._asked), lines).messages:
                 self.files.see(loads(message))
         self._asked = self._portions.next()
+
+
+def _asking(sources: list[Source]) -> Selection:
+    return Selection(sources, edited=True)

@@ -24,6 +24,7 @@ from msgspec import Struct, structs
 from pi_daemon.compaction.summarizers.model import ModelSummarizer
 from pi_daemon.compaction.summarizers.streams import ModelName
 from pi_daemon.daemon import log, paths, systemd
+from pi_daemon.daemon.desk.process import Desks
 from pi_daemon.daemon.following import Following
 from pi_daemon.daemon.idle import Idle
 from pi_daemon.daemon.panel import Panel
@@ -142,6 +143,7 @@ class Daemon:
         self.panel = Panel(self.connect, config.limits, remember, self._serve)
         self.shared.panel = self.panel.address
         self.hub.compactions.summarizers = self._summarizers()
+        self.hub.compactions.desks = Desks()
         self.service = DaemonService(self.shared, Documents(self.hub, self._perform))
         self.servers: list[Server | StdioServer] = []
         self.shared.finder = self.indexed

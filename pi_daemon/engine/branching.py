@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi_daemon.compaction.branch import BranchGathering, branch_sources
+from pi_daemon.compaction.branch import branch_portions, branch_sources
+from pi_daemon.compaction.brief import Brief, Order
 from pi_daemon.compaction.form import with_files
-from pi_daemon.compaction.material import Material
-from pi_daemon.compaction.summarizing import Made, Tell, Work
-from pi_daemon.engine.compactions import SUMMARY_SHARE, Compactions, Wanted
+from pi_daemon.compaction.summarizing import Made, Tell
+from pi_daemon.engine.compactions import SUMMARY_SHARE, Compactions, Wanted, form_for, summary
 from pi_daemon.engine.events import Origin
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.operations import summary_draft
-from pi_daemon.engine.planning import fed
 from pi_daemon.engine.questioned import questioned
 from pi_daemon.session.draft import Draft
 from pi_daemon.session.errors import SummarizerFailed
@@ -34,31 +33,37 @@ async def branch_summary(
     Raises SummarizerFailed, InvalidParams, InvalidSettings, EntryNotFound, StorageFailed."""
     settings = await compactions.settings(session)
     window = session.options.context_window or UNKNOWN_WINDOW
-    entries = branch_sources(session.tree, session.leaf_id, target_id)
-    budget = max(1, window - settings.branch_reserve_tokens)
-    material = (await fed(BranchGathering(entries, budget), session, session.instance_id)).material
-    if wanted.summary is not None:
-        if not wanted.summary.strip():
-            return None
-        return _draft(wanted.summary, material, None, Made(wanted.summary), None)
-    if not material.history:
+    portions = list(branch_portions(branch_sources(session.tree, session.leaf_id, target_id)))
+    if wanted.summary is None and all(portion.use != "said" for portion in portions):
         return None
-    work = Work("branch", material, wanted.instructions, int(SUMMARY_SHARE * settings.branch_reserve_tokens))
-    made, name = await compactions.summary(session, work, wanted, origin, tell)
+    summarizer = compactions.summarizer(session, wanted, origin)
+    order = Order(
+        "branch",
+        form_for(summarizer),
+        int(SUMMARY_SHARE * settings.branch_reserve_tokens),
+        wanted.instructions,
+        budget=max(1, window - settings.branch_reserve_tokens),
+    )
+    brief = await compactions.brief(session, session.instance_id, portions, order, tell)
+    if summarizer is not None and not brief.said:
+        return None
+    made = await summary(brief, summarizer, wanted, tell)
+    if summarizer is None:
+        return _draft(made.text, brief, None, made, None) if made.text.strip() else None
     if not made.text.strip():
         raise SummarizerFailed("The summary is empty, and nothing was written: try again.")
-    verdict = await questioned(made, material, wanted.policy, branch=True)
-    return _draft(verdict.text, material, verdict.stored(), made, name)
+    verdict = await questioned(made.text, brief, wanted.policy)
+    return _draft(verdict.text, brief, verdict.stored(), made, summarizer.name)
 
 
-def _draft(text: str, material: Material, retention: dict[str, Any] | None, made: Made, name: str | None) -> Draft:
+def _draft(text: str, brief: Brief, retention: dict[str, Any] | None, made: Made, name: str | None) -> Draft:
     details: dict[str, Any] = {
-        "readFiles": list(material.read_files),
-        "modifiedFiles": list(material.modified_files),
+        "readFiles": list(brief.read_files),
+        "modifiedFiles": list(brief.modified_files),
         "summarizer": name or "request",
     }
     if retention is not None:
         details["retention"] = retention
     if made.model is not None:
         details["model"] = made.model
-    return summary_draft(with_files(text, material.read_files, material.modified_files), details, made.usage)
+    return summary_draft(with_files(text, brief.read_files, brief.modified_files), details, made.usage)

@@ -9,19 +9,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct, structs
 
+from pi_daemon.compaction.brief import Brief, Form, Order
 from pi_daemon.compaction.form import with_files, without_files
-from pi_daemon.compaction.material import Material
+from pi_daemon.compaction.gather import portions
+from pi_daemon.compaction.material import Portion
 from pi_daemon.compaction.plan import Plan
 from pi_daemon.compaction.retention import Policy
 from pi_daemon.compaction.settings import CompactionSettings, Numbers, resolve
-from pi_daemon.compaction.summarizing import Made, Tell, Work
+from pi_daemon.compaction.summarizing import Made, Summarizer, Tell
 from pi_daemon.engine import planning
+from pi_daemon.engine.desks import Desks, in_threads
 from pi_daemon.engine.events import CompactionStatus, Origin
 from pi_daemon.engine.landing import CallOpen, Land
 from pi_daemon.engine.live import LiveSession
@@ -45,9 +48,10 @@ SUMMARY_SHARE = 0.8
 """Of the tokens kept free for an answer, what a summary may have (pi 1.6.0)."""
 
 
-def work_for(material: Material, settings: CompactionSettings, instructions: str | None) -> Work:
-    """What a summarizer is to do for a compaction."""
-    return Work("compaction", material, instructions, int(SUMMARY_SHARE * settings.reserve_tokens))
+def order_for(plan: Plan, form: Form, settings: CompactionSettings, instructions: str | None) -> Order:
+    """What a compaction wants of its material."""
+    tokens = int(SUMMARY_SHARE * settings.reserve_tokens)
+    return Order("compaction", form, tokens, instructions, history=len(plan.history))
 
 
 class Wanted(Struct, frozen=True):
@@ -87,6 +91,7 @@ class Compactions:
 
     def __init__(self, settings: SettingsSource) -> None:
         self.summarizers = Summarizers(EMBEDDED)
+        self.desks: Desks = in_threads
         self._settings = settings
         self._busy: set[LiveSession] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -165,13 +170,12 @@ class Compactions:
             settings = await self.settings(session, wanted.numbers)
             instance_id = session.instance_id
             plan = await planning.plan(session, settings)
-            if wanted.summary is None:
-                self.summarizers.choose(wanted.summarizer or session.options.summarizer, origin)
+            summarizer = self.summarizer(session, wanted, origin)
             if origin is not None:
                 await session.take_writer(origin)  # before anybody is paid for a summary that couldn't be written
             compaction_id = session.environment.session_id()
             with _told(session, compaction_id, origin):
-                return await self._compact(session, instance_id, wanted, settings, plan, origin, tell)
+                return await self._compact(session, instance_id, wanted, settings, plan, summarizer, origin, tell)
 
     async def _compact(
         self,
@@ -180,21 +184,22 @@ class Compactions:
         wanted: Wanted,
         settings: CompactionSettings,
         plan: Plan,
+        summarizer: Summarizer | None,
         origin: Origin | None,
         tell: Tell,
     ) -> Compaction:
-        tell("Reading what is to be summarized")
-        material = await planning.material(session, plan, instance_id)
-        work = work_for(material, settings, wanted.instructions)
-        made, name = await self.summary(session, work, wanted, origin, tell)
+        name = summarizer.name if summarizer is not None else None
+        order = order_for(plan, form_for(summarizer), settings, wanted.instructions)
+        brief = await self.brief(session, instance_id, portions(plan), order, tell)
+        made = await summary(brief, summarizer, wanted, tell)
         tell("Questioning the summary")
-        verdict = await questioned(made, material, wanted.policy)
-        text = with_files(verdict.text, material.read_files, material.modified_files)
+        verdict = await questioned(made.text, brief, wanted.policy)
+        text = with_files(verdict.text, brief.read_files, brief.modified_files)
         if not without_files(text)[0].strip():
             raise SummarizerFailed(
                 "The summary says nothing, and nothing was written: try again, or raise reserveTokens."
             )
-        draft = _draft(text, plan, material, verdict, name, made)
+        draft = _draft(text, plan, brief, verdict, name, made)
         land = await _landed(session, instance_id, origin, draft, plan, tell)
         outcome = land.done.result()
         return Compaction(
@@ -210,15 +215,31 @@ class Compactions:
             outcome.durability,
         )
 
-    async def summary(
-        self, session: LiveSession, work: Work, wanted: Wanted, origin: Origin | None, tell: Tell
-    ) -> tuple[Made, str | None]:
-        """And who made it. Raises SummarizerFailed, InvalidParams."""
+    def summarizer(self, session: LiveSession, wanted: Wanted, origin: Origin | None) -> Summarizer | None:
+        """None where the text is given. Raises SummarizerFailed, InvalidParams."""
         if wanted.summary is not None:
-            return Made(wanted.summary), None
-        summarizer = self.summarizers.choose(wanted.summarizer or session.options.summarizer, origin)
-        tell(f"Summarizing ({summarizer.name})")
-        return await summarizer.summarize(work, tell), summarizer.name
+            return None
+        return self.summarizers.choose(wanted.summarizer or session.options.summarizer, origin)
+
+    async def brief(
+        self, session: LiveSession, instance_id: str, portions: Iterable[Portion], order: Order, tell: Tell
+    ) -> Brief:
+        """Raises Superseded, StorageFailed, SummarizerFailed."""
+        tell("Reading what is to be summarized")
+        async with self.desks(order) as desk:
+            return await planning.brief(session, instance_id, portions, desk)
+
+
+def form_for(summarizer: Summarizer | None) -> Form:
+    return summarizer.form if summarizer is not None else "questions"
+
+
+async def summary(brief: Brief, summarizer: Summarizer | None, wanted: Wanted, tell: Tell) -> Made:
+    """Raises SummarizerFailed."""
+    if summarizer is None:
+        return Made(wanted.summary or "")
+    tell(f"Summarizing ({summarizer.name})")
+    return await summarizer.summarize(brief, tell)
 
 
 @contextlib.contextmanager
@@ -271,10 +292,10 @@ async def _landed(
                         await session.next_change()
 
 
-def _draft(text: str, plan: Plan, material: Material, verdict: Verdict, summarizer: str | None, made: Made) -> Draft:
+def _draft(text: str, plan: Plan, brief: Brief, verdict: Verdict, summarizer: str | None, made: Made) -> Draft:
     details = {
-        "readFiles": list(material.read_files),
-        "modifiedFiles": list(material.modified_files),
+        "readFiles": list(brief.read_files),
+        "modifiedFiles": list(brief.modified_files),
         "retention": verdict.stored(),
         "summarizer": summarizer or "request",
     }

@@ -1,17 +1,18 @@
-"""Plans of compactions and their material, with the bodies read from the session as they are wanted."""
+"""Plans of compactions and briefs for their summaries, with the bodies read from the session as they are wanted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from pi_daemon.compaction.brief import Brief
 from pi_daemon.compaction.files import Files
-from pi_daemon.compaction.gather import Gathering
 from pi_daemon.compaction.listing import Listing
-from pi_daemon.compaction.material import Material
+from pi_daemon.compaction.material import Portion
 from pi_daemon.compaction.plan import Plan, Planner
 from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.compaction.tokens import estimate
+from pi_daemon.engine.desks import Desk
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import Superseded
@@ -60,9 +61,12 @@ async def files(session: LiveSession, plan: Plan, instance_id: str) -> Files:
     return (await fed(Listing(plan), session, instance_id)).files
 
 
-async def material(session: LiveSession, plan: Plan, instance_id: str) -> Material:
-    """What the summary has to stand for. Raises Superseded, StorageFailed."""
-    return (await fed(Gathering(plan), session, instance_id)).material
+async def brief(session: LiveSession, instance_id: str, portions: Iterable[Portion], desk: Desk) -> Brief:
+    """What `desk` makes of the material. Raises Superseded, StorageFailed, SummarizerFailed."""
+    for portion in portions:
+        if not await desk.give(portion.use, await _lines(session, portion.heads(), instance_id)):
+            break
+    return await desk.brief()
 
 
 async def kept_tokens(session: LiveSession, plan: Plan, instance_id: str) -> int:

@@ -6,13 +6,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from pi_daemon.compaction.brief import Brief
 from pi_daemon.compaction.form import with_files
-from pi_daemon.compaction.material import Material
-from pi_daemon.compaction.questions import draw
 from pi_daemon.compaction.retention import REFUSED_BELOW, Policy, Retention, amend, check
-from pi_daemon.compaction.summarizing import Made
-from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
+from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import SummarizerFailed
+
+QUESTION_COST = 64
+"""What it takes to put the questions to a character of a summary, in bytes that are read."""
 
 
 class Verdict(Struct, frozen=True):
@@ -35,10 +36,9 @@ class Verdict(Struct, frozen=True):
         }
 
 
-async def questioned(made: Made, material: Material, policy: Policy, *, branch: bool = False) -> Verdict:
-    """Raises SummarizerFailed where the policy refuses. `branch`: the material is that of a branch."""
-    # Drawing the questions reads all of the material, so it goes to a thread whatever its size.
-    verdict = await offload(OFFLOAD_BYTES, lambda: _questioned(made, material, policy, branch))
+async def questioned(text: str, brief: Brief, policy: Policy) -> Verdict:
+    """Raises SummarizerFailed where the policy refuses."""
+    verdict = await offload(QUESTION_COST * len(text), lambda: _questioned(text, brief, policy))
     if policy == "refuse" and verdict.retention.score < REFUSED_BELOW:
         raise SummarizerFailed(
             "The summary lacks too many of the facts, and nothing was written: see `retention`; summarize again with "
@@ -48,13 +48,10 @@ async def questioned(made: Made, material: Material, policy: Policy, *, branch: 
     return verdict
 
 
-def _questioned(made: Made, material: Material, policy: Policy, branch: bool) -> Verdict:
-    text = made.text
-    questions = draw(material, results_left_out=branch) if made.questions is None else made.questions
-
+def _questioned(text: str, brief: Brief, policy: Policy) -> Verdict:
     def put_to(summary: str) -> Retention:
         # Written it has the file lists, which nobody has to name a second time.
-        return check(with_files(summary, material.read_files, material.modified_files), questions)
+        return check(with_files(summary, brief.read_files, brief.modified_files), brief.questions)
 
     retention = put_to(text)
     if policy != "amend" or not retention.missing:

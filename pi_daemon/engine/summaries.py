@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from pi_daemon.compaction.summarizers.extractive import BUDGET_TOKENS, extracted
-from pi_daemon.compaction.summarizing import Made, Summarizer, Tell, Work
+from pi_daemon.compaction.brief import Brief, Form
+from pi_daemon.compaction.summarizing import Made, Summarizer, Tell
 from pi_daemon.engine.events import Origin
-from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
 from pi_daemon.session.errors import InvalidParams, SummarizerFailed
 
 Offer: TypeAlias = Callable[[Origin | None], Summarizer | None]
@@ -46,16 +45,13 @@ class Summarizers:
 
 
 class Extractive:
-    """The embedded one: from the entries themselves, with no model and no network."""
+    """The embedded one: from the entries themselves, with no model and no network. Its summary comes with the brief."""
 
     name = "extractive"
+    form: Form = "summary"
 
-    async def summarize(self, work: Work, tell: Tell) -> Made:
-        tokens = min(BUDGET_TOKENS, work.max_tokens)
-        text, questions = await offload(
-            OFFLOAD_BYTES, lambda: extracted(work.material, tokens, work.instructions, kind=work.kind)
-        )
-        return Made(text, questions=questions)
+    async def summarize(self, brief: Brief, tell: Tell) -> Made:
+        return Made(brief.summary or "")
 
 
 EMBEDDED: Mapping[str, Offer] = {"extractive": lambda origin: Extractive()}

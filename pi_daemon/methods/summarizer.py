@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
+from pi_daemon.compaction.brief import Brief, Form
 from pi_daemon.compaction.prompts import Request
-from pi_daemon.compaction.summarizers.asking import asked, requests
-from pi_daemon.compaction.summarizing import MOST_CHARACTERS, Made, Tell, Work
+from pi_daemon.compaction.summarizers.asking import asked
+from pi_daemon.compaction.summarizing import MOST_CHARACTERS, Made, Tell
 from pi_daemon.engine.events import Origin
-from pi_daemon.engine.offload import OFFLOAD_BYTES, offload
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.connection import Connection, PeerError
@@ -30,12 +30,13 @@ class ClientSummarizer:
     takes over, one that has come meanwhile included."""
 
     name = "client"
+    form: Form = "requests"
 
     def __init__(self, shared: Shared, asker: str | None) -> None:
         self._shared = shared
         self._asker = asker
 
-    async def summarize(self, work: Work, tell: Tell) -> Made:
+    async def summarize(self, brief: Brief, tell: Tell) -> Made:
         failed: list[tuple[str, str]] = []
         tried: set[str] = set()
 
@@ -50,8 +51,7 @@ class ClientSummarizer:
                     failed.append((name, str(failure)))
             raise _nobody(failed)
 
-        wanted = await offload(OFFLOAD_BYTES, lambda: requests(work))
-        return await asked(work, wanted, ask)
+        return await asked(brief.requests, brief.previous, ask)
 
     def _next(self, tried: set[str]) -> Connection | None:
         willing = [c for c in offering(self._shared, self._asker) if c.client.client_id not in tried]

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pi_daemon.compaction.gather import Gathering
+from pi_daemon.compaction.gather import Gathering, portions
 from pi_daemon.compaction.listing import Listing
 from pi_daemon.compaction.plan import Planner
 from pi_daemon.compaction.settings import CompactionSettings
@@ -29,7 +29,7 @@ FEW = 3
 """Rounds of what takes long."""
 
 
-Steps = TypeVar("Steps", Planner, Listing, Gathering)
+Steps = TypeVar("Steps", Planner, Listing)
 
 
 async def fed(steps: Steps, log: SessionLog) -> Steps:
@@ -54,7 +54,9 @@ async def measure(file: Path, rounds: int) -> dict[str, Any]:
             await fed(Listing(plan), log)
             times["files"].append((time.perf_counter() - began) * 1e3)
             began = time.perf_counter()
-            await fed(Gathering(plan), log)
+            gathering = Gathering(len(plan.history))
+            for portion in portions(plan):
+                gathering.give(portion.use, await log.read(portion.heads()))
             times["material"].append((time.perf_counter() - began) * 1e3)
     await log.close()
     return {**times, "path": len(trail.path), "messages": len(plan.history) + len(plan.prefix)}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from pi_daemon.compaction.branch import BranchGathering, branch_sources
-from pi_daemon.compaction.gather import Gathering
-from pi_daemon.compaction.material import Material
+from pi_daemon.compaction.branch import BranchGathering, branch_portions, branch_sources
+from pi_daemon.compaction.gather import Gathering, portions
+from pi_daemon.compaction.material import Material, Portion
 from pi_daemon.compaction.plan import Plan, Planner
 from pi_daemon.compaction.settings import CompactionSettings
 from pi_daemon.session.head import Head
@@ -21,6 +21,7 @@ class Steps(Protocol):
 
 
 Making = TypeVar("Making", bound=Steps)
+Gathers = TypeVar("Gathers", Gathering, BranchGathering)
 
 
 class Reader:
@@ -36,10 +37,17 @@ class Reader:
         return self.finish(Planner(path, select(path), CompactionSettings(16_384, keep), tokens)).plan
 
     def material(self, plan: Plan) -> Material:
-        return self.finish(Gathering(plan)).material
+        return self.given(Gathering(len(plan.history)), portions(plan)).material
 
     def branch(self, old: str | None, target: str | None, budget: int = 0) -> BranchGathering:
-        return self.finish(BranchGathering(branch_sources(self.chain.tree, old, target), budget))
+        return self.given(BranchGathering(budget), branch_portions(branch_sources(self.chain.tree, old, target)))
+
+    def given(self, steps: Gathers, some: Iterable[Portion]) -> Gathers:
+        for portion in some:
+            self.read += [head.id for head in portion.heads()]
+            if not steps.give(portion.use, self.chain.of(portion.heads())):
+                break
+        return steps
 
     def finish(self, steps: Making) -> Making:
         while wanted := steps.wanted():

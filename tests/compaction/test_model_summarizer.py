@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from pi_daemon.compaction.brief import Brief
 from pi_daemon.compaction.material import Material, Said
+from pi_daemon.compaction.summarizers.asking import requests
 from pi_daemon.compaction.summarizers.model import ModelSummarizer, model_name
-from pi_daemon.compaction.summarizing import Made, Work
+from pi_daemon.compaction.summarizing import Made
 from pi_daemon.session.errors import InvalidParams, SummarizerFailed
 from tests.compaction.provider import WORDS, Provider, provider
 
@@ -28,11 +30,12 @@ def summarizer(server: Provider, kind: str) -> ModelSummarizer:
     return ModelSummarizer(model_name(f"{kind}/m", url), lambda name: f"key of {name}")
 
 
-def work(*, prefix: bool = False, previous: str | None = None, instructions: str | None = None) -> Work:
-    return Work("compaction", Material([SAID], [LATER] if prefix else [], previous), instructions, 1_000)
+def brief(*, prefix: bool = False, previous: str | None = None, instructions: str | None = None) -> Brief:
+    material = Material([SAID], [LATER] if prefix else [], previous)
+    return Brief(1 + prefix, previous, [], [], [], requests(material, 1_000, instructions), None)
 
 
-def run(made: ModelSummarizer, wanted: Work, told: list[str] | None = None) -> Made:
+def run(made: ModelSummarizer, wanted: Brief, told: list[str] | None = None) -> Made:
     return asyncio.run(made.summarize(wanted, (told if told is not None else []).append))
 
 
@@ -43,7 +46,7 @@ KINDS = pytest.mark.parametrize("kind", ["openai", "anthropic"])
 def test_an_answer_is_the_summary_with_its_usage(served: Provider, kind: str) -> None:
     told: list[str] = []
     served.text = WORDS + 600 * "x"
-    made = run(summarizer(served, kind), work(instructions="Mind the tests"), told)
+    made = run(summarizer(served, kind), brief(instructions="Mind the tests"), told)
     assert made.text == served.text
     assert made.model == "m"
     assert made.usage == {
@@ -62,7 +65,7 @@ def test_an_answer_is_the_summary_with_its_usage(served: Provider, kind: str) ->
 
 @KINDS
 def test_a_split_turn_is_asked_about_by_itself_and_after(served: Provider, kind: str) -> None:
-    made = run(summarizer(served, kind), work(prefix=True))
+    made = run(summarizer(served, kind), brief(prefix=True))
     assert len(served.asked) == 2
     assert "src/main.py" in str(served.asked[0]) and "Then test it" not in str(served.asked[0])
     assert "Then test it" in str(served.asked[1])
@@ -72,7 +75,7 @@ def test_a_split_turn_is_asked_about_by_itself_and_after(served: Provider, kind:
 
 @KINDS
 def test_a_previous_summary_is_to_be_updated(served: Provider, kind: str) -> None:
-    run(summarizer(served, kind), work(previous="## Goal\n- Ship on Friday"))
+    run(summarizer(served, kind), brief(previous="## Goal\n- Ship on Friday"))
     assert "Ship on Friday" in str(served.asked[0])
 
 
@@ -81,7 +84,7 @@ def test_a_previous_summary_is_to_be_updated(served: Provider, kind: str) -> Non
 def test_what_passes_is_tried_again(served: Provider, kind: str, statuses: list[str]) -> None:
     served.plan = [*statuses, "ok"]
     told: list[str] = []
-    assert run(summarizer(served, kind), work(), told).text == WORDS
+    assert run(summarizer(served, kind), brief(), told).text == WORDS
     assert [words.split(":")[0] for words in told] == [f"m refused with HTTP {status}" for status in statuses]
     assert len(served.asked) == len(statuses) + 1
 
@@ -91,7 +94,7 @@ def test_what_passes_is_tried_again(served: Provider, kind: str, statuses: list[
 def test_what_does_not_pass_is_a_failure_that_says_what_to_do(served: Provider, kind: str, status: str) -> None:
     served.plan = [status]
     with pytest.raises(SummarizerFailed) as refusal:
-        run(summarizer(served, kind), work())
+        run(summarizer(served, kind), brief())
     assert status in refusal.value.message
     assert refusal.value.data["status"] == int(status)
     assert "secret" not in refusal.value.message
@@ -116,28 +119,28 @@ def test_what_is_no_whole_answer_in_words_is_a_failure(served: Provider, kind: s
     served.plan = [how]
     made = summarizer(served, kind)
     with pytest.raises(SummarizerFailed) as refusal:
-        run(ModelSummarizer(made.model, lambda name: "key", retries=0), work())
+        run(ModelSummarizer(made.model, lambda name: "key", retries=0), brief())
     assert words in refusal.value.message
 
 
 @KINDS
 def test_a_usage_without_numbers_costs_no_summary(served: Provider, kind: str) -> None:
     served.plan = ["null"]
-    made = run(summarizer(served, kind), work())
+    made = run(summarizer(served, kind), brief())
     assert made.text == WORDS
     assert made.usage is not None and made.usage["totalTokens"] == 0
 
 
 @KINDS
 def test_an_earlier_summary_may_hold_what_utf_8_cannot(served: Provider, kind: str) -> None:
-    assert run(summarizer(served, kind), work(previous="## Goal\n- \ud800 it")).text == WORDS
+    assert run(summarizer(served, kind), brief(previous="## Goal\n- \ud800 it")).text == WORDS
 
 
 @KINDS
 def test_the_second_request_failing_fails_the_whole(served: Provider, kind: str) -> None:
     served.plan = ["ok", "empty"]
     with pytest.raises(SummarizerFailed):
-        run(summarizer(served, kind), work(prefix=True))
+        run(summarizer(served, kind), brief(prefix=True))
 
 
 @KINDS
@@ -145,7 +148,7 @@ def test_a_slow_stream_is_waited_for(served: Provider, kind: str) -> None:
     served.plan = ["slow"]
 
     async def ask() -> Made:
-        task = asyncio.create_task(summarizer(served, kind).summarize(work(), lambda words: None))
+        task = asyncio.create_task(summarizer(served, kind).summarize(brief(), lambda words: None))
         await asyncio.to_thread(served.half.wait)
         assert not task.done()
         served.go_on.set()
@@ -159,7 +162,7 @@ def test_cancelling_ends_the_request(served: Provider, kind: str) -> None:
     served.plan = ["hang"]
 
     async def ask() -> None:
-        task = asyncio.create_task(summarizer(served, kind).summarize(work(), lambda words: None))
+        task = asyncio.create_task(summarizer(served, kind).summarize(brief(), lambda words: None))
         await asyncio.to_thread(served.half.wait)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -173,20 +176,20 @@ def test_nobody_listens() -> None:
     with provider() as server:
         made = ModelSummarizer(model_name("m", server.url), lambda name: None, retries=0)
     with pytest.raises(SummarizerFailed, match="can't be asked"):
-        run(made, work())
+        run(made, brief())
 
 
 def test_the_key_comes_from_the_environment_alone() -> None:
     made = ModelSummarizer(model_name("openai/gpt"), lambda name: None)
     assert not made.ready
     with pytest.raises(SummarizerFailed, match="OPENAI_API_KEY"):
-        run(made, work())
+        run(made, brief())
 
 
 def test_a_server_of_ones_own_needs_no_key(served: Provider) -> None:
     made = ModelSummarizer(model_name("local-model", served.url), lambda name: None)
     assert made.ready
-    assert run(made, work()).text == WORDS
+    assert run(made, brief()).text == WORDS
     assert served.asked[0]["model"] == "local-model"
 
 
@@ -195,7 +198,7 @@ def test_a_server_of_ones_own_needs_no_key(served: Provider) -> None:
 def test_an_address_that_is_none(kind: str, url: str) -> None:
     made = ModelSummarizer(model_name(f"{kind}/m", url), lambda name: "k", retries=0)
     with pytest.raises(SummarizerFailed):
-        run(made, work())
+        run(made, brief())
 
 
 @pytest.mark.parametrize("name", ["", "gpt", "openai/", "google/gemini"])

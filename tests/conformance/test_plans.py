@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pi_daemon.compaction.branch import BranchGathering, branch_sources
-from pi_daemon.compaction.gather import Gathering
+from pi_daemon.compaction.branch import BranchGathering, branch_portions, branch_sources
+from pi_daemon.compaction.gather import Gathering, portions
 from pi_daemon.compaction.listing import Listing
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.plan import Plan, Planner
@@ -71,9 +71,9 @@ class Comparison:
         assert self.place[plan.first_kept_id] == theirs["firstKept"]
         assert plan.is_split_turn == theirs["split"]
         assert plan.tokens_before == theirs["tokens"]
-        gathering = Gathering(plan)
-        while wanted := gathering.wanted():
-            gathering.give(self.lines(wanted))
+        gathering = Gathering(len(plan.history))
+        for portion in portions(plan):
+            assert gathering.give(portion.use, self.lines(portion.heads()))
         found = gathering.material
         assert [said.entry_id for said in found.all] == [source.head.id for source in (*plan.history, *plan.prefix)]
         self.same(found.history, theirs["history"])
@@ -103,9 +103,10 @@ class Comparison:
         branch = branch_sources(self.session.tree, *(self.heads[leaf].id for leaf in leaves))
         assert [self.place[head.id] for head in branch] == theirs["entries"]
         for budget, chosen in zip(BUDGETS, theirs["chosen"], strict=True):
-            gathering = BranchGathering(branch, budget)
-            while wanted := gathering.wanted():
-                gathering.give(self.lines(wanted))
+            gathering = BranchGathering(budget)
+            for portion in branch_portions(branch):
+                if not gathering.give(portion.use, self.lines(portion.heads())):
+                    break
             if "error" in chosen:
                 # It takes the content of a message on a branch for granted, which ours reads as empty.
                 assert any(b'"content":null' in line or b'"content"' not in line for line in self.lines(branch))

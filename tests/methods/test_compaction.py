@@ -389,7 +389,7 @@ def test_an_edit_of_the_summary_that_is_updated_supersedes_it(scene: Scene) -> N
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("when", ["plan", "material"])
+@pytest.mark.parametrize("when", ["plan", "brief"])
 def test_a_file_that_is_replaced_while_it_is_read_supersedes_it(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:

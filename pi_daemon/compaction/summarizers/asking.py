@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pi_daemon.compaction.answers import cleaned, unusable
 from pi_daemon.compaction.form import join_split, parse, render
+from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.prompts import Request, request
-from pi_daemon.compaction.summarizing import Made, Work
+from pi_daemon.compaction.summarizing import Made
 from pi_daemon.compaction.transcript import transcript
 from pi_daemon.session.errors import SummarizerFailed
 
@@ -21,24 +22,28 @@ LARGEST = 2**53
 Ask: TypeAlias = Callable[[Request], Awaitable[Made]]
 
 
-def requests(work: Work) -> list[Request]:
+def requests(
+    material: Material,
+    max_tokens: int,
+    instructions: str | None = None,
+    kind: Literal["compaction", "branch"] = "compaction",
+) -> list[Request]:
     """What to ask. A turn that the cut splits is asked about by itself, after the history."""
-    material = work.material
-    if work.kind == "branch":
-        return [request("branch", transcript(material.history), work.max_tokens, None, work.instructions)]
-    split_tokens = int(SPLIT_SHARE * work.max_tokens) if material.prefix else 0
+    if kind == "branch":
+        return [request("branch", transcript(material.history), max_tokens, None, instructions)]
+    split_tokens = int(SPLIT_SHARE * max_tokens) if material.prefix else 0
     found = []
     if material.history:
-        tokens = work.max_tokens - split_tokens
-        found.append(request("first", transcript(material.history), tokens, material.previous, work.instructions))
+        tokens = max_tokens - split_tokens
+        found.append(request("first", transcript(material.history), tokens, material.previous, instructions))
     if material.prefix:
-        found.append(request("split", transcript(material.prefix), split_tokens, None, work.instructions))
+        found.append(request("split", transcript(material.prefix), split_tokens, None, instructions))
     return found
 
 
-async def asked(work: Work, wanted: Iterable[Request], ask: Ask) -> Made:
-    """`wanted` are the requests for `work`: making them writes all of the conversation anew, for which a caller has a
-    thread. Raises SummarizerFailed where an answer is no summary, and what `ask` raises."""
+async def asked(wanted: Iterable[Request], previous: str | None, ask: Ask) -> Made:
+    """The summary, of the answers to `requests`. `previous`: that which it updates. Raises SummarizerFailed where an
+    answer is no summary, and what `ask` raises."""
     answers = {}
     for one in wanted:
         made = await ask(one)
@@ -48,8 +53,8 @@ async def asked(work: Work, wanted: Iterable[Request], ask: Ask) -> Made:
             raise SummarizerFailed(f"The summary {flaw}. Nothing was written; try again, or name another summarizer.")
         answers[one.kind] = Made(text, made.usage, made.model)
     text = next((made.text for kind, made in answers.items() if kind != "split"), "")
-    if not text and work.material.previous is not None:
-        text = render(parse(work.material.previous).folded())
+    if not text and previous is not None:
+        text = render(parse(previous).folded())
     if "split" in answers:
         text = join_split(text, answers["split"].text)
     usages = [made.usage for made in answers.values() if made.usage is not None]

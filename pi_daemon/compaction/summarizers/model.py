@@ -13,10 +13,11 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
+from pi_daemon.compaction.brief import Brief, Form
 from pi_daemon.compaction.prompts import Request
-from pi_daemon.compaction.summarizers.asking import asked, requests
+from pi_daemon.compaction.summarizers.asking import asked
 from pi_daemon.compaction.summarizers.streams import STREAMS, Answer, ModelName
-from pi_daemon.compaction.summarizing import MOST_CHARACTERS, Made, Tell, Work
+from pi_daemon.compaction.summarizing import MOST_CHARACTERS, Made, Tell
 from pi_daemon.session.errors import InvalidParams, PiDaemonError, SummarizerFailed
 
 RETRIES = 4
@@ -58,6 +59,7 @@ class ModelSummarizer:
     """`key` gives the value of an environment variable, or None."""
 
     name = "model"
+    form: Form = "requests"
 
     def __init__(self, model: ModelName, key: Callable[[str], str | None], retries: int = RETRIES) -> None:
         self.model = model
@@ -69,7 +71,7 @@ class ModelSummarizer:
         """Whether it can be asked: a server of one's own may want no key."""
         return self.model.url is not None or bool(self._key(KEYS[self.model.provider]))
 
-    async def summarize(self, work: Work, tell: Tell) -> Made:
+    async def summarize(self, brief: Brief, tell: Tell) -> Made:
         variable = KEYS[self.model.provider]
         key = self._key(variable)
         if not self.ready:
@@ -107,7 +109,7 @@ class ModelSummarizer:
         options = {"api_key": key or "none", "max_retries": 0, "timeout": SILENCE_SECONDS}
         try:
             async with maker(base_url=self.model.url, **options) as client:
-                return await asked(work, await asyncio.to_thread(requests, work), partial(patient, client))
+                return await asked(brief.requests, brief.previous, partial(patient, client))
         except TimeoutError:
             words = f"{self.model.model} has not answered within {ANSWER_SECONDS:.0f} s: nothing was written."
             raise SummarizerFailed(words, model=self.model.model) from None
