@@ -69,6 +69,9 @@ MOST: dict[Kind, int] = {
 """Questions of a kind. More would ask a summary to be a transcript: the newest are asked, since older ones have had
 the chance to matter or not. Of paths there may be more, as a list of them is cheap and is what is lost first."""
 
+MOST_RULES = 400
+"""Constraints that are held against what was said after them: among so many there are as many as are asked about."""
+
 TEXT_CHARACTERS = 400
 """Of a fact. The longest are requests; who has the first 400 characters of one knows what it is about."""
 
@@ -90,13 +93,13 @@ def draw(material: Material, results_left_out: bool = False, evidence: Evidence 
     said = material.all
     done = acts(said)
     evidence = evidence or Evidence(said, done)
-    rules, steps = list(_constraints(material)), list(_unfinished(material.previous))
+    rules, past = _rules(material, evidence)
+    steps = list(_unfinished(material.previous))
     found: list[Question] = []
     found += _request(said)
-    found += _newest((one for place, one in rules if evidence.overtakes(one.text, place) is None), "constraint")
+    found += _newest(rules, "constraint")
     open_steps = (one for one in steps if not evidence.outdates(one.text) and not evidence.shows(one.text))
     found += _newest(open_steps, "unfinished")
-    past = [one for place, one in rules if evidence.overtakes(one.text, place) is not None]
     past += [one for one in steps if evidence.outdates(one.text) or evidence.shows(one.text, SURE)]
     found += _newest((msgspec.structs.replace(one, kind="superseded") for one in past), "superseded")
     if not results_left_out:
@@ -137,6 +140,20 @@ def last_request(said: Iterable[Said]) -> Said | None:
     """The last message of the user that asks for something."""
     asked = [one for one in said if one.role == "user" and not asks_nothing(text_of(one.message))]
     return asked[-1] if asked else None
+
+
+def _rules(material: Material, evidence: Evidence) -> tuple[list[Question], list[Question]]:
+    """The newest constraints that differ, oldest first: those that hold, and those that were overtaken. One that was
+    stated again holds again."""
+    different: dict[str, tuple[int, Question]] = {}
+    for place, one in _constraints(material):
+        different.pop(key(one.text), None)
+        different[key(one.text)] = place, one
+    hold: list[Question] = []
+    past: list[Question] = []
+    for place, one in list(different.values())[-MOST_RULES:]:
+        (hold if evidence.overtakes(one.text, place) is None else past).append(one)
+    return hold, past
 
 
 def _constraints(material: Material) -> Iterator[tuple[int, Question]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from pi_daemon.compaction.acts import Act
 
@@ -16,12 +17,17 @@ _NAME = re.compile(r"(?<![A-Za-z0-9_/.~@\-])@?(?:[\w.~@\-]{0,100}[/\\]){0,20}[A-
 _FLAG = re.compile(r"-|\d*>|<|&")
 
 
+Path: TypeAlias = tuple[str, ...]
+"""Its parts."""
+
+
 class Removals:
     """What the acts, in their order, left of the files that they name."""
 
     def __init__(self, acts: Iterable[Act]) -> None:
-        self._gone: dict[tuple[str, ...], str | None] = {}
-        self._there: set[tuple[str, ...]] = set()
+        self._new_names: dict[Path, str | None] = {}
+        self._gone = _Paths()
+        self._there = _Paths()
         for act in acts:
             if act.result is None or act.failed:
                 continue
@@ -32,31 +38,35 @@ class Removals:
 
     def named(self, text: str) -> list[str]:
         """The names in a text that were files and are none any more."""
-        if not self._gone:
+        if not self._new_names:
             return []
         return [name for name in file_names(text) if self._is_gone(_parts(name))]
 
     def told(self) -> list[tuple[str, str | None]]:
         """The last part of each file that is gone, and its new name where it has one."""
-        files = [(gone, new) for gone, new in self._gone.items() if "." in gone[-1] and "*" not in gone[-1]]
+        files = [(gone, new) for gone, new in self._new_names.items() if "." in gone[-1] and "*" not in gone[-1]]
         return [(gone[-1], new) for gone, new in files if new is None or new.split("/")[-1] != gone[-1]]
 
-    def _is_gone(self, parts: tuple[str, ...]) -> bool:
-        gone = max((_common(parts, one) for one in self._gone), default=0)
-        return gone > max((_common(parts, one) for one in self._there), default=0)
+    def _is_gone(self, parts: Path) -> bool:
+        gone = max((_common(parts, one) for one in self._gone.like(parts)), default=0)
+        return gone > max((_common(parts, one) for one in self._there.like(parts)), default=0)
 
-    def _make(self, parts: tuple[str, ...]) -> None:
-        for gone in [gone for gone in self._gone if len(gone) <= len(parts) and _common(gone, parts)]:
-            del self._gone[gone]
+    def _make(self, parts: Path) -> None:
+        for gone in self._gone.like(parts):
+            if len(gone) <= len(parts):
+                self._gone.discard(gone)
+                del self._new_names[gone]
         self._there.add(parts)
 
-    def _remove(self, parts: tuple[str, ...], new: str | None) -> None:
+    def _remove(self, parts: Path, new: str | None) -> None:
         if parts:
-            self._there = {there for there in self._there if not _common(there, parts)}
-            self._gone[parts] = new
+            for there in self._there.like(parts):
+                self._there.discard(there)
+            self._gone.add(parts)
+            self._new_names[parts] = new
 
     def _run(self, command: str) -> None:
-        at: tuple[str, ...] = ()
+        at: Path = ()
         for words in _commands(command):
             name, *arguments = words
             if name == "git" and arguments and arguments[0] in ("rm", "mv"):
@@ -72,7 +82,7 @@ class Removals:
                 for source in sources:
                     self._put(at, source, target, len(sources) > 1, moved=name == "mv")
 
-    def _put(self, at: tuple[str, ...], source: str, target: str, many: bool, moved: bool) -> None:
+    def _put(self, at: Path, source: str, target: str, many: bool, moved: bool) -> None:
         old, new = _parts(source), _parts(target)
         if not old:
             return
@@ -81,6 +91,23 @@ class Removals:
         if moved and old != new:
             self._remove(at + old, new[-1] if new[-1] != old[-1] else "/".join(new))
         self._make(at + new)
+
+
+class _Paths:
+    """A set of paths that finds those which may be other names of one: of two, one is the end of the other."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, set[Path]] = {}
+
+    def add(self, path: Path) -> None:
+        if path:
+            self._by_name.setdefault(path[-1], set()).add(path)
+
+    def discard(self, path: Path) -> None:
+        self._by_name[path[-1]].discard(path)
+
+    def like(self, path: Path) -> list[Path]:
+        return [one for one in self._by_name.get(path[-1], ()) if _common(one, path)] if path else []
 
 
 def file_names(text: str) -> list[str]:
@@ -99,7 +126,7 @@ def _commands(command: str) -> Iterator[list[str]]:
             yield words
 
 
-def _parts(path: str) -> tuple[str, ...]:
+def _parts(path: str) -> Path:
     parts: list[str] = []
     for part in re.split(r"[/\\]", path.removeprefix("@")):
         if part == ".." and parts:

@@ -54,15 +54,28 @@ _VERBS = frozenset(
 _VERBS_CJK = re.compile("改成|改回|改为|不要|必须|还是|算了|超过|设为|设成|调成|保留|删除|移除|请把|一下")
 
 
-class Saying(Struct, frozen=True):
-    """A sentence, made ready to be compared. `place`: that of its message."""
+class Saying(Struct, frozen=True, gc=False):
+    """A sentence, made ready to be compared with thousands. `place`: that of its message. `words`: what it is about,
+    `content`: what has to be there for it to have been said."""
 
     place: int
     text: str
     words: frozenset[str]
+    content: frozenset[str]
     values: dict[str, str]
-    forbids: bool
     turned_down: frozenset[str]
+    forbids: bool
+    binds: bool
+    sets: bool
+    lifts: bool
+    removes: bool
+    keeps: bool
+    prefers: bool
+
+    @property
+    def tells(self) -> bool:
+        """Whether it could overtake anything."""
+        return bool(_TURNS_DOWN.search(self.text)) or self.lifts or self.removes or self.sets or self.binds
 
 
 def saying(place: int, text: str) -> Saying:
@@ -70,54 +83,68 @@ def saying(place: int, text: str) -> Saying:
     numbers = {*values, *values.values()}
     words = {word for word in topics(_VERBS_CJK.sub(" ", text)) if word not in numbers and word not in _VERBS}
     down = {word for found in _TURNS_DOWN.finditer(text) for word in topics(found["what"] or found["cjk"])}
-    return Saying(place, text, frozenset(words), values, forbids(text), frozenset(down) & words)
+    return Saying(
+        place,
+        text,
+        frozenset(words),
+        frozenset(content_words(text)),
+        values,
+        frozenset(down & words),
+        forbids=forbids(text),
+        binds=binds(text),
+        sets=_SETS.search(text) is not None,
+        lifts=_LIFTS.search(text) is not None,
+        removes=_REMOVES.search(text) is not None,
+        keeps=_KEEPS.search(text) is not None,
+        prefers=_PREFERS.search(text) is not None,
+    )
 
 
 class Later:
     """What users said, and what was committed, after a rule was given."""
 
     def __init__(self, sentences: Iterable[tuple[int, str]]) -> None:
-        telling = [
-            saying(place, text)
-            for place, text in list(sentences)[-LATER:]
-            if _TURNS_DOWN.search(text)
-            or _LIFTS.search(text)
-            or _REMOVES.search(text)
-            or _SETS.search(text)
-            or binds(text)
-        ]
-        self._said = telling
+        latest = (saying(place, text) for place, text in list(sentences)[-LATER:])
+        self._newest_first = [one for one in latest if one.tells][::-1]
 
     def overtakes(self, rule: str, place: int, values_only: bool = False) -> Saying | None:
         """The last sentence after `place` that says otherwise; None where the rule holds. `values_only`: that gives
         another value."""
         said = saying(place, rule)
-        for later in reversed(self._said):
-            if later.place > place and (_sets_otherwise(later, said) or (not values_only and _overtakes(later, said))):
+        about = said.words
+        for later in self._newest_first:
+            if later.place <= place:
+                return None
+            if about.isdisjoint(later.words):
+                continue
+            if _sets_otherwise(later, said) or (not values_only and _overtakes(later, said)):
                 return later
         return None
 
 
 def _sets_otherwise(later: Saying, rule: Saying) -> bool:
+    """Of two that are about the same."""
+    if not later.sets or not later.values:
+        return False
     shared = len(later.words & rule.words)
     other = any(rule.values.get(unit, number) != number for unit, number in later.values.items())
-    same = shared * 2 >= len(rule.words) or _same_thing(later, rule)
-    return shared > 0 and other and same and _SETS.search(later.text) is not None
+    return other and (shared * 2 >= len(rule.words) or _same_thing(later, rule))
 
 
 def _overtakes(later: Saying, rule: Saying) -> bool:
-    shared = len(later.words & rule.words)
-    if not shared or later.text == rule.text:
+    """Of two that are about the same."""
+    if later.text == rule.text:
         return False
-    removed = _KEEPS.search(rule.text) and _REMOVES.search(later.text) and not later.forbids
-    if removed and shared * 10 >= 3 * len(rule.words):
+    shared = len(later.words & rule.words)
+    if rule.keeps and later.removes and not later.forbids and shared * 10 >= 3 * len(rule.words):
         return True
-    if not rule.forbids and later.turned_down & rule.words and _PREFERS.search(rule.text):
+    if rule.prefers and not rule.forbids and later.turned_down & rule.words:
         return True
-    if rule.forbids and not later.forbids and _LIFTS.search(later.text):
+    if rule.forbids and not later.forbids and later.lifts:
         return shared * 2 >= len(rule.words)
-    same = content_words(later.text) & content_words(rule.text)
-    return later.forbids != rule.forbids and binds(later.text) and len(same) * 10 >= 7 * len(content_words(rule.text))
+    if not later.binds or later.forbids == rule.forbids:
+        return False
+    return len(later.content & rule.content) * 10 >= 7 * len(rule.content)
 
 
 def _same_thing(later: Saying, rule: Saying) -> bool:

@@ -6,6 +6,8 @@ import pytest
 
 from pi_daemon.compaction.acts import acts, standing_failures
 from pi_daemon.compaction.commits import commits
+from pi_daemon.compaction.material import Material
+from pi_daemon.compaction.questions import draw
 from pi_daemon.compaction.removals import Removals
 from pi_daemon.compaction.superseding import Later
 from tests.compaction.talk import Talk
@@ -78,6 +80,23 @@ def test_a_later_word_wins(rule: str, later: str) -> None:
 )
 def test_a_rule_about_something_else_stands(rule: str, later: str) -> None:
     assert Later([(5, later)]).overtakes(rule, 2) is None
+
+
+def test_a_rule_that_is_stated_again_holds_again() -> None:
+    talk = Talk()
+    for said in ("Never drop table users", "You can now drop table users", "never drop table users!"):
+        talk.user(said)
+    found = draw(Material(talk.said))
+    assert [(one.kind, one.entry_id) for one in found if "drop" in one.text and one.kind != "request"] == [
+        ("constraint", "e3")
+    ]
+    found = draw(Material(talk.said[:2]))
+    assert [one.kind for one in found if one.text.startswith("Never drop")] == ["superseded"]
+
+
+def test_a_file_is_gone_by_whatever_part_of_its_path_it_is_named() -> None:
+    found = removals(*(f"rm a{number}/b/index.ts" for number in range(3)), "touch x", "cp y.ts a1/b/index.ts")
+    assert found.named("a0/b/index.ts and a1/b/index.ts, w/a2/b/index.ts") == ["a0/b/index.ts", "w/a2/b/index.ts"]
 
 
 def test_what_was_stopped_did_not_fail() -> None:

@@ -32,7 +32,7 @@ from tests.session.entries import Chain
 pytestmark = pytest.mark.slow
 
 ENTRIES = 3_000
-"""Of a session whose summary takes a second or more."""
+"""Of a session whose summary takes a second."""
 
 
 def program(change: str) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ async def compacting(home: Home) -> AsyncIterator[tuple[AsyncClient, str, asynci
 
 def _message(number: int) -> dict[str, Any]:
     words = f"Never touch src/old{number}.py, and build src/new{number}.py; then run test_{number} again. "
-    return {"type": "message", "message": {"role": "user", "content": words * 20, "timestamp": 1}}
+    return {"type": "message", "message": {"role": "user", "content": words * 5, "timestamp": 1}}
 
 
 def _types(home: Home) -> list[str]:
@@ -235,6 +235,7 @@ async def test_a_desk_goes_with_its_daemon(home: Home) -> None:
 async def test_a_daemon_that_is_told_to_stop_leaves_no_desk(home: Home) -> None:
     async with compacting(home) as (_, _, asked, daemon, desk):
         os.kill(daemon, signal.SIGTERM)
+        await home.logged("leaving")
         os.kill(daemon, signal.SIGTERM)
         await asyncio.gather(asked, return_exceptions=True)
         await eventually(lambda: not _command_line(daemon) and not _command_line(desk))
