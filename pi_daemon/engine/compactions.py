@@ -119,7 +119,7 @@ class Compactions:
         tried = self._tried.get(session)
         if tried is None or tokens > tried.tokens:
             return True
-        return not any(head.id == tried.leaf_id for head in session.trail.path)
+        return not any(head.id == tried.leaf_id for head in reversed(session.trail.path))
 
     async def automatic(self, session: LiveSession, origin: Origin) -> None:
         """A compaction that nobody waits for. How it went is told to the subscribers."""

@@ -8,6 +8,7 @@ last on the whole path.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 from msgspec import Struct
 
@@ -75,6 +76,13 @@ class Trail:
         self._edited = False
         self.turn = 0
         self.extend(path)
+
+    def branch(self) -> Trail:
+        """One that grows by itself."""
+        made = copy(self)
+        made.path, made._edits = list(self.path), dict(self._edits)
+        made._sources = list(self._sources) if self._sources is not None else None
+        return made
 
     @property
     def leaf_id(self) -> str | None:

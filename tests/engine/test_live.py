@@ -8,6 +8,7 @@ import json
 import pytest
 
 from pi_daemon.engine import reading
+from pi_daemon.engine.events import Compacted
 from pi_daemon.engine.operations import Append, MoveLeaf, label_draft, name_draft, summary_draft
 from pi_daemon.session.errors import DuplicateEntry, EntryNotFound, InvalidEntry, LeafMoved, ReadOnly
 from tests.engine.conftest import ALICE, Listener, World, append, assistant, draft, user
@@ -353,5 +354,29 @@ def test_calls_without_a_result_are_reported_or_answered(world: World) -> None:
             roles = [(m["role"], m.get("toolCallId")) for m in messages(mended)]
             assert roles == [("user", None), ("assistant", None), ("toolResult", "c1")]
             assert mended.sources == [head.id for head in outcome.entries[:2]] + [outcome.entries[1].id]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("where", ["leaf", "staged", "elsewhere"])
+def test_what_a_compaction_leaves_is_estimated_wherever_it_stands(world: World, where: str) -> None:
+    """At the leaf, behind entries of the same request, and on another branch."""
+
+    async def main() -> None:
+        async with world.hub() as hub:
+            session = await hub.create(world.header(), persist="immediate")
+            listener = Listener()
+            hub.subscribe(session, "bob", listener)
+            first = await append(session, user("a" * 400), assistant(), user("b" * 800))
+            ids = [head.id for head in first.entries]
+            before = [user("c" * 40)] if where == "staged" else []
+            if where == "elsewhere":
+                await append(session, user("d" * 4_000), parent_id=ids[0])
+            entry = {"type": "compaction", "summary": "s" * 100, "firstKeptEntryId": ids[2], "tokensBefore": 1}
+            await append(session, *before, entry, **({"parent_id": ids[2]} if where == "elsewhere" else {}))
+            events = [event for change in listener.changes for event in change.events]
+            (compacted,) = [event for event in events if isinstance(event, Compacted)]
+            assert compacted.tokens_after == 25 + 200 + (10 if where == "staged" else 0)
+            assert await reading.size(session) == compacted.tokens_after
 
     asyncio.run(main())
