@@ -17,7 +17,7 @@ DESCRIPTORS = 8192
 
 SWITCH_SECONDS = 0.0001
 """After so long a thread that computes lets the loop go on: about the time of an append. By default it is 5 ms, and an
-append waits for that at each of its system calls while a summary is made or questioned."""
+append waits for that at each of its system calls while a context is put together or a large message is checked."""
 
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
