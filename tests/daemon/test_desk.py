@@ -102,6 +102,13 @@ async def test_where_no_process_can_be_started_a_thread_does_it() -> None:
     assert await of(Desks(("/nowhere/python",)), order()) == await of(in_threads, order())
 
 
+async def test_it_finds_the_code_where_the_daemon_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "only_here.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert (await of(Desks(program("import only_here")), order())).summary
+
+
 async def test_a_desk_is_stopped_while_it_computes(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     desks = Desks(

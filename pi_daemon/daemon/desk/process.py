@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 
 from pi_daemon.compaction.brief import Brief, Order
 from pi_daemon.compaction.material import Use
-from pi_daemon.daemon import launch
 from pi_daemon.daemon.desk import frames
 from pi_daemon.engine.desks import Desk, in_threads
 from pi_daemon.engine.offload import offload
@@ -110,12 +109,13 @@ def _failed(made: object) -> DeskFailed:
 
 
 async def _start(command: Sequence[str]) -> Process:
-    """Raises OSError. In a session of its own, a terminal's Ctrl-C is for the daemon alone."""
+    """It finds the code where this process did. In a session of its own, a terminal's Ctrl-C is for the daemon alone.
+    Raises OSError."""
     return await asyncio.create_subprocess_exec(
         *command,
         stdin=PIPE,
         stdout=PIPE,
-        env=launch.environment(),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))},
         start_new_session=True,
     )
 
