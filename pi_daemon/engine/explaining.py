@@ -13,7 +13,7 @@ from msgspec import Struct
 from pi_daemon.compaction.retention import Retention
 from pi_daemon.compaction.told import counterparts, facts_kept
 from pi_daemon.engine.live import LiveSession
-from pi_daemon.engine.offload import offload
+from pi_daemon.engine.offload import HEAD_BYTES, offload
 from pi_daemon.engine.snapshot import ExplanationSnapshot
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
 from pi_daemon.session.explain import Explanation
@@ -69,15 +69,19 @@ class Page(Struct):
     next_cursor: str | None = None
 
 
-def begin(session: LiveSession, leaf_id: str | None) -> ExplanationSnapshot:
+async def begin(session: LiveSession, leaf_id: str | None) -> ExplanationSnapshot:
     """The explanation of the session as it is now. Raises EntryNotFound for an unknown leaf."""
     at = "-" if leaf_id is None else f"={leaf_id}"
     key = f"{session.instance_id}:{session.revision}:{at}"
     if (kept := session.explanations.get(key)) is not None:
         return kept
-    trail = session.trail if leaf_id == session.leaf_id else Trail(session.tree.path(leaf_id))
-    explanation = Explanation(session.tree, trail, session.damage)
-    return ExplanationSnapshot(key, explanation, leaf_id, session.revision)
+    revision, tree, damage = session.revision, session.tree.frozen(), list(session.damage)
+    trail = session.trail.branch() if leaf_id == session.leaf_id else None
+
+    def make() -> Explanation:
+        return Explanation(tree, trail or Trail(tree.path(leaf_id)), damage)
+
+    return ExplanationSnapshot(key, await offload(HEAD_BYTES * len(tree), make), leaf_id, revision)
 
 
 def resume(session: LiveSession, cursor: str) -> tuple[ExplanationSnapshot, int]:
@@ -98,7 +102,7 @@ async def page(session: LiveSession, snapshot: ExplanationSnapshot, start: int, 
     if previews:
         items = items[: _fitting(items, PAGE_BYTES)]
     details = await _previews(session, items) if previews else []
-    rows = list(map(explanation.of, items))
+    rows = await offload(HEAD_BYTES * explanation.count, lambda: list(map(explanation.of, items)))
     return Page(rows, details, snapshot.leaf_id, snapshot.revision, _keep(session, snapshot, start + len(items)))
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from pi_daemon.engine.bodies import bodies
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
-from pi_daemon.engine.offload import offload
+from pi_daemon.engine.offload import HEAD_BYTES, offload
 from pi_daemon.session.branches import Branch, split
 from pi_daemon.session.document import Document, Look, first_line
 from pi_daemon.session.errors import EntryNotFound, TooLarge
@@ -26,8 +26,6 @@ from pi_daemon.session.view import message_text
 Format = Literal["jsonl", "tree", "markdown"]
 Progress = Callable[[int, int], None]
 
-_HEAD_BYTES = 64
-"""Of a body that would take as long as it takes to put a head in a tree."""
 
 _TELLING = frozenset({"message", "compaction", "branch_summary", "custom_message"})
 """Kinds of entries without one of which a branch isn't worth a word."""
@@ -72,9 +70,7 @@ async def export(hub: Hub, session: LiveSession, wanted: Wanted, sink: Sink, pro
     """Raises EntryNotFound, StorageFailed, and what the sink raises."""
     if wanted.leaf_id is not None and session.tree.get(wanted.leaf_id) is None:
         raise EntryNotFound("The session has no such entry; read session/tree.", entryId=wanted.leaf_id)
-    heads = list(session.tree.entries)
-    # One of our own: the session goes on meanwhile.
-    tree = await offload(_HEAD_BYTES * len(heads), lambda: SessionTree(heads))
+    tree = session.tree.frozen()
     match wanted.format:
         case "tree":
             parts = _tree(session)
@@ -86,7 +82,7 @@ async def export(hub: Hub, session: LiveSession, wanted: Wanted, sink: Sink, pro
     async for count, data in parts:
         await sink.write(data)
         done += count
-        progress(done, len(heads))
+        progress(done, len(tree))
 
 
 async def _tree(session: LiveSession) -> AsyncIterator[tuple[int, bytes]]:
@@ -120,7 +116,7 @@ async def _path(
 
 async def _document(session: LiveSession, tree: SessionTree, wanted: Wanted) -> AsyncIterator[tuple[int, bytes]]:
     """The facts come first, so the path is read twice."""
-    size = _HEAD_BYTES * len(tree)
+    size = HEAD_BYTES * len(tree)
     path, leaving = await offload(size, lambda: _leaving(tree, wanted.leaf_id))
     tally = await offload(size, lambda: Tally(path, wanted.leaf_id))
     title = None

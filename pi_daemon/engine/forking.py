@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.offload import offload
 from pi_daemon.engine.operations import MoveLeaf
 from pi_daemon.session.errors import EntryNotFound
 from pi_daemon.session.fork import fork_lines
@@ -45,9 +46,11 @@ async def fork(
         return made
     heads = source.tree.entries if tree else source.tree.path(entry_id)
     stored = await source.lines(heads)
-    lines = stored if tree else fork_lines(source.tree, heads, stored, lambda taken: _fresh(taken, hub))
+    if not tree:
+        still, size = source.tree.frozen(), sum(map(len, stored))
+        stored = await offload(size, lambda: fork_lines(still, heads, stored, lambda taken: _fresh(taken, hub)))
     persist = "never" if source.persistence.mode == "never" else "immediate"
-    made = await hub.create(header, lines, heads, persist=persist, options=source.options)
+    made = await hub.create(header, stored, heads, persist=persist, options=source.options)
     if tree:
         await made.perform(MoveLeaf(None, entry_id))
     return made

@@ -209,6 +209,7 @@ class Hub:
 
     async def _settings(self, session: LiveSession) -> None:
         """What pi's settings say for it; where they make no sense, whoever wants a compaction is told so."""
+        await session.look_up_path()
         with contextlib.suppress(InvalidSettings):
             await self.compactions.settings(session)
 

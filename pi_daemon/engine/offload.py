@@ -1,4 +1,4 @@
-"""Work on bodies goes to a thread when it would hold up the loop."""
+"""Work on many bodies, or on very many heads, goes to a thread: else it would hold up the loop."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ Result = TypeVar("Result")
 
 OFFLOAD_BYTES = 256 * 1024
 """Below this, work on bodies takes less than a millisecond, and less than the way to a thread and back."""
+
+HEAD_BYTES = 64
+"""Of a body that would take as long as it takes to look at a head."""
 
 
 async def offload(size: int, work: Callable[[], Result]) -> Result:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from pi_daemon.engine.live import LiveSession
-from pi_daemon.engine.offload import offload
+from pi_daemon.engine.offload import HEAD_BYTES, offload
 from pi_daemon.engine.snapshot import TreeSnapshot
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
 from pi_daemon.session.head import IN_MEMORY, Head
@@ -110,8 +110,8 @@ async def _snapshot(session: LiveSession, filter_name: str, fold: bool, cursor: 
     key = f"{session.instance_id}:{session.revision}:{filter_name}:{fold}"
     if (kept := session.snapshots.get(key)) is not None:
         return kept, 0
-    leaf_id, revision = session.leaf_id, session.revision
-    rows = tree_rows(session.tree, leaf_id, filter_name, fold)
+    leaf_id, revision, tree = session.leaf_id, session.revision, session.tree.frozen()
+    rows = await offload(HEAD_BYTES * len(tree), lambda: tree_rows(tree, leaf_id, filter_name, fold))
     return TreeSnapshot(key, rows, leaf_id, revision), 0
 
 

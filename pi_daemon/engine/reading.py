@@ -10,7 +10,7 @@ from pi_daemon.compaction.tokens import context_tokens, measure
 from pi_daemon.engine.bodies import bodies
 from pi_daemon.engine.kept import KeptContext
 from pi_daemon.engine.live import LiveSession
-from pi_daemon.engine.offload import offload
+from pi_daemon.engine.offload import HEAD_BYTES, offload
 from pi_daemon.session.errors import EntryNotFound, InvalidParams
 from pi_daemon.session.llm import to_llm
 from pi_daemon.session.pairing import ProblemKind, problems, repair
@@ -101,11 +101,7 @@ async def editor_text(session: LiveSession, entry_id: str) -> str:
 async def stats(session: LiveSession) -> Tally:
     """Sums over the whole file. Raises StorageFailed."""
     heads, leaf_id = list(session.tree.entries), session.leaf_id
-    tally = await offload(_HEAD_BYTES * len(heads), lambda: Tally(heads, leaf_id))
+    tally = await offload(HEAD_BYTES * len(heads), lambda: Tally(heads, leaf_id))
     async for portion, lines in bodies(session, heads):
         await offload(sum(map(len, lines)), partial(tally.add, portion, lines))
     return tally
-
-
-_HEAD_BYTES = 64
-"""Of a body that would take as long as it takes to put a head in a tree."""

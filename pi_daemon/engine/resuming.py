@@ -15,10 +15,11 @@ from pi_daemon.engine.findings import calls, needs, place, repository
 from pi_daemon.engine.findings.files import Comparing
 from pi_daemon.engine.findings.finding import SEVERITIES, Calls, Finding, Report
 from pi_daemon.engine.live import LiveSession
-from pi_daemon.engine.offload import offload
+from pi_daemon.engine.offload import HEAD_BYTES, offload
 from pi_daemon.session.errors import StorageFailed
 from pi_daemon.session.head import AssistantFacts, Head, ModelFacts
 from pi_daemon.session.rawjson import loads
+from pi_daemon.session.tree import SessionTree
 from pi_daemon.storage import git
 from pi_daemon.storage.git import GitTrouble
 from pi_daemon.storage.world import World
@@ -40,10 +41,8 @@ class Has(Struct, frozen=True):
 
 async def report(session: LiveSession, leaf_id: str | None, world: World, has: Has) -> Report:
     """Writes nothing, neither to the session nor to what it looks at. Raises EntryNotFound, StorageFailed."""
-    path = session.tree.path(leaf_id)
-    revision, cwd = session.revision, session.header.cwd
-    own = {head.id for head in path}
-    beside = [head for head in session.tree.live() if head.id not in own]
+    tree, revision, cwd = session.tree.frozen(), session.revision, session.header.cwd
+    path, beside = await offload(HEAD_BYTES * len(tree), lambda: _apart(tree, leaf_id))
     evidence = Evidence(cwd, world.home)
     await _feed(session, evidence.wanted(path), evidence)
     elsewhere = Elsewhere(cwd, world.home, [one.act for one in evidence.open])
@@ -77,6 +76,13 @@ async def report(session: LiveSession, leaf_id: str | None, world: World, has: H
         files.files,
         _worst_first(findings),
     )
+
+
+def _apart(tree: SessionTree, leaf_id: str | None) -> tuple[list[Head], list[Head]]:
+    """The path to the leaf, and the entries beside it. Raises EntryNotFound."""
+    path = tree.path(leaf_id)
+    own = {head.id for head in path}
+    return path, [head for head in tree.live() if head.id not in own]
 
 
 def _below(leaf_id: str | None, beside: Sequence[Head]) -> set[str]:

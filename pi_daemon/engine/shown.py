@@ -16,6 +16,7 @@ from pi_daemon.engine.history import History
 from pi_daemon.engine.kept import KeptContexts
 from pi_daemon.engine.logged import log_events
 from pi_daemon.engine.meter import Meter
+from pi_daemon.engine.offload import HEAD_BYTES, offload
 from pi_daemon.engine.operations import Operation
 from pi_daemon.engine.options import SessionOptions
 from pi_daemon.engine.persistence import Persistence
@@ -195,6 +196,13 @@ class Shown:
         if self._trail is None or self._trail.leaf_id != self.leaf_id:
             self._trail = Trail(self.tree.path(self.leaf_id))
         return self._trail
+
+    async def look_up_path(self) -> None:
+        """Have the path to the leaf ready, which in a large session takes long to look up."""
+        tree, leaf_id = self.tree.frozen(), self.leaf_id
+        trail = await offload(HEAD_BYTES * len(tree), lambda: Trail(tree.path(leaf_id)))
+        if self._trail is None and (self.leaf_id, len(self.tree)) == (leaf_id, len(tree)):
+            self._trail = trail
 
     def _go_on(self, head: Head, *, anew: bool = False) -> None:
         """An entry was added: the path goes on with it, or has to be looked up `anew`, also where it is the parent

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, Raw, convert
+from msgspec import UNSET, Raw, UnsetType, convert
 
-from pi_daemon.compaction.brief import Order
 from pi_daemon.compaction.gather import portions
-from pi_daemon.compaction.plan import Plan
 from pi_daemon.compaction.settings import Numbers
 from pi_daemon.compaction.summarizing import MOST_CHARACTERS
 from pi_daemon.engine import planning
-from pi_daemon.engine.compactions import Compactions, Wanted, order_for
-from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.compactions import Wanted, order_for
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
 from pi_daemon.methods.summarizer import wire_request
@@ -45,7 +42,12 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
         except SummarizerFailed:
             summarizer = None
         instructions = None if params.instructions is UNSET else params.instructions
-        order = order_for(made, "requests", settings, instructions)
+        requests: list[c.SummarizeParams] | UnsetType = UNSET
+        if params.requests:
+            order = order_for(made, "requests", settings, instructions)
+            brief = await compactions.brief(session, instance_id, portions(made), order, call.stage)
+            call.fits(sum(len(one.conversation) for one in brief.requests))
+            requests = list(map(wire_request, brief.requests))
         return c.CompactionPlanResult(
             leaf_id=made.leaf_id,
             first_kept_entry_id=made.first_kept_id,
@@ -62,16 +64,9 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
             read_files=list(files.read),
             modified_files=list(files.modified),
             summarizer=summarizer,
-            requests=await _requests(compactions, session, instance_id, made, order) if params.requests else UNSET,
+            requests=requests,
             revision=revision,
         )
-
-
-async def _requests(
-    compactions: Compactions, session: LiveSession, instance_id: str, plan: Plan, order: Order
-) -> list[c.SummarizeParams]:
-    brief = await compactions.brief(session, instance_id, portions(plan), order, lambda told: None)
-    return [wire_request(one) for one in brief.requests]
 
 
 async def compact(shared: Shared, call: Call, params: c.CompactParams) -> c.CompactResult:

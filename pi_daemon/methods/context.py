@@ -20,6 +20,7 @@ async def context(shared: Shared, call: Call, params: e.ContextParams) -> e.Cont
         await session.look()
         leaf_id = session.leaf_id if params.leaf_id is UNSET else params.leaf_id
         made = await reading.context(session, leaf_id, llm=params.format == "llm", fix=params.pairing == "repair")
+        call.fits(len(made.messages))
         return e.ContextResult(
             messages=raw_array([made.messages]),
             sources=made.sources,

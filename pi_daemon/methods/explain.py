@@ -33,7 +33,7 @@ async def explain(shared: Shared, call: Call, params: x.ExplainParams) -> x.Expl
             snapshot, start = explaining.resume(session, params.cursor)
         else:
             leaf_id = session.leaf_id if params.leaf_id is UNSET else params.leaf_id
-            snapshot = explaining.begin(session, leaf_id)
+            snapshot = await explaining.begin(session, leaf_id)
         if entry_id is not UNSET:
             page = await explaining.one(session, snapshot, entry_id)
         elif query is not UNSET:

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from pi_daemon.eager import start
 from pi_daemon.rpc.types.notifications import Progress, ProgressValue
+from pi_daemon.session.errors import TooLarge
 
 if TYPE_CHECKING:
     from pi_daemon.rpc.connection import Connection
@@ -55,6 +56,13 @@ class Call:
         self.task: asyncio.Task[None] | None = None
         self._reported = 0.0
         self._stage = ""
+
+    def fits(self, size: int) -> None:
+        """Raises TooLarge where so many bytes are too many for an answer. Asked before one is put together, that costs
+        nobody anything."""
+        limit = self.connection.limits.reply_bytes
+        if size > limit:
+            raise TooLarge("The answer is too large: ask for less at a time.", limit="replyBytes", bytes=limit)
 
     def run(self, serving: Coroutine[Any, Any, None]) -> None:
         """Serve it, as far as it goes without waiting at once. Calls begin in the order in which they were made."""

@@ -27,7 +27,7 @@ from pi_daemon.rpc.outbox import Outbox
 from pi_daemon.rpc.service import Channel, Client, Gate, Handler, PeerError, Service
 from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, InitializeParams, PiDaemonInitialize
 from pi_daemon.rpc.types.sessions import ClientStatus
-from pi_daemon.session.errors import Overloaded, PiDaemonError, TooLarge, Unauthorized, VersionMismatch
+from pi_daemon.session.errors import Overloaded, PiDaemonError, Unauthorized, VersionMismatch
 
 __all__ = ["Channel", "Client", "Connection", "Gate", "Handler", "PeerError", "Service"]
 
@@ -315,9 +315,7 @@ class Connection:
         error = None
         try:
             answer = codec.result(call.id, await handler(call, params))
-            if len(answer) > self.limits.reply_bytes:
-                words = "The answer is too large: ask for less at a time."
-                raise TooLarge(words, limit="replyBytes", bytes=self.limits.reply_bytes)
+            call.fits(len(answer))
         except asyncio.CancelledError:
             if call.cancelled:
                 error = error_object("cancelled", "The request was cancelled.")

@@ -8,6 +8,7 @@ the file. pi 1.6.0 hangs on loops and takes 2^n steps for n doubled lines; nothi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from functools import cmp_to_key
 from types import MappingProxyType
 
@@ -33,6 +34,14 @@ class SessionTree:
         self._cut: frozenset[str] | None = frozenset()
         self._children: dict[str | None, list[Head]] | None = None
         self.extend(heads)
+
+    def frozen(self) -> SessionTree:
+        """The tree as it is now, for a thread, while entries go on coming to this one."""
+        made = copy(self)
+        made.entries, made._by_id = list(self.entries), dict(self._by_id)
+        made._labels, made._label_entries = dict(self._labels), dict(self._label_entries)
+        made._missing, made._children = set(self._missing), None
+        return made
 
     def add(self, head: Head) -> None:
         self.extend((head,))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pi_daemon.engine import explaining, pages
 from pi_daemon.engine import hub as hubs
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
@@ -252,5 +253,41 @@ def test_who_opens_a_file_while_it_is_looked_at_hears_what_is_wrong(world: World
             with pytest.raises(PiDaemonError) as refused:
                 await hub.open(ref)
             assert refused.value.reason == "sessionCorrupted"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("what", ["tree", "explanation"])
+def test_what_is_put_together_in_a_thread_is_of_one_revision(
+    world: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Appends, labels and moves come in while rows are made."""
+
+    async def main() -> None:
+        async with world.hub() as hub:
+            session = await hub.create(world.header(), persist="immediate")
+            first = (await append(session, user(), assistant())).entries
+            revision, leaf_id = session.revision, session.leaf_id
+
+            async def meanwhile(size: int, work: Callable[[], Any]) -> Any:
+                await append(session, user("more"), assistant())
+                await append(session, {"type": "label", "targetId": first[0].id, "label": "x"})
+                await session.perform(MoveLeaf(ALICE, first[0].id))
+                return work()
+
+            for module in (pages, explaining):
+                monkeypatch.setattr(module, "offload", meanwhile)
+            if what == "tree":
+                made = await pages.tree(session, "all", False, None)
+                told = [row.head.id for row in made.rows]
+                assert made.rows[0].child_count == 1 and all(row.on_path for row in made.rows)
+                assert (made.revision, made.leaf_id) == (revision, leaf_id)
+            else:
+                snapshot = await explaining.begin(session, session.leaf_id)
+                page = await explaining.page(session, snapshot, 0, 100, False)
+                told = [row.head.id for row in page.rows if row.head is not None]
+                assert [row.why.reason for row in page.rows] == ["asStored", "asStored"]
+                assert (page.revision, page.leaf_id) == (revision, leaf_id)
+            assert told == [head.id for head in first]
 
     asyncio.run(main())

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pi_daemon.session.dates import to_ms
 from pi_daemon.session.errors import EntryNotFound
@@ -215,6 +215,7 @@ class TreeMachine(RuleBasedStateMachine):
         super().__init__()
         self.tree = SessionTree()
         self.model: list[Head] = []
+        self.frozen: list[tuple[SessionTree, list[Head]]] = []
 
     @rule(name=st.sampled_from(NAMES), parent=st.sampled_from([None, *NAMES]), timestamp=st.sampled_from(TIMES))
     def add(self, name: str, parent: str | None, timestamp: str) -> None:
@@ -228,45 +229,63 @@ class TreeMachine(RuleBasedStateMachine):
         self.tree.add(head)
         self.model.append(head)
 
+    @rule()
+    def freeze(self) -> None:
+        """What is frozen stays as it was, and goes on by itself where it is added to."""
+        self.frozen.append((self.tree.frozen(), list(self.model)))
+
+    @precondition(lambda self: self.frozen)
+    @rule(name=st.sampled_from(NAMES), parent=st.sampled_from([None, *NAMES]))
+    def add_to_a_frozen_one(self, name: str, parent: str | None) -> None:
+        tree, model = self.frozen[-1]
+        head = bare(name, parent)
+        tree.add(head)
+        model.append(head)
+
     @invariant()
     def agrees(self) -> None:
-        meant = {head.id: head for head in self.model}
-        order = {head.id: place for place, head in enumerate(self.model)}
-        assert list(map(id, self.tree.entries)) == list(map(id, self.model))
-        parents: dict[str, str | None] = {}
-        for head in meant.values():
-            parents[head.id] = head.parent_id if head.parent_id in meant else None
-        cut: set[str] = set()
-        for name in sorted(meant, key=order.__getitem__):
-            walk = [name]
-            while (up := parents[walk[-1]]) is not None and up not in walk:
-                walk.append(up)
-            if up == name:  # the first of its loop in the file, for the others are cut by then
-                cut.add(name)
-                parents[name] = None
-        for name, head in meant.items():
-            assert self.tree.get(name) is head
-            expected = [name]
-            while (above := parents[expected[0]]) is not None:
-                expected.insert(0, above)
-            assert ids(self.tree.path(name)) == expected
-            kids = [child for child in meant if parents[child] == name]
-            kids.sort(key=lambda child: (to_ms(meant[child].timestamp) or 0, order[child]))
-            assert ids(self.tree.children(name)) == kids
-        roots = sorted((name for name in meant if parents[name] is None), key=order.__getitem__)
-        assert ids(self.tree.children(None)) == roots
-        labels: dict[str, str] = {}
-        for head in self.model:
-            if isinstance(head.facts, LabelFacts):
-                labels.pop(head.facts.target, None)
-                if head.facts.label is not None:
-                    labels[head.facts.target] = head.facts.label
-        assert dict(self.tree.labels) == labels
-        found = [(damage.kind, damage.entry_ids[0]) for damage in self.tree.damage()]
-        assert {name for kind, name in found if kind == "loop"} == cut
-        assert sum(kind == "duplicateId" for kind, _ in found) == len(self.model) - len(meant)
-        orphans = {name for name, head in meant.items() if head.parent_id is not None and head.parent_id not in meant}
-        assert {name for kind, name in found if kind == "orphan"} == orphans
+        for tree, model in [(self.tree, self.model), *self.frozen]:
+            agree(tree, model)
+
+
+def agree(tree: SessionTree, model: list[Head]) -> None:
+    meant = {head.id: head for head in model}
+    order = {head.id: place for place, head in enumerate(model)}
+    assert list(map(id, tree.entries)) == list(map(id, model))
+    parents: dict[str, str | None] = {}
+    for head in meant.values():
+        parents[head.id] = head.parent_id if head.parent_id in meant else None
+    cut: set[str] = set()
+    for name in sorted(meant, key=order.__getitem__):
+        walk = [name]
+        while (up := parents[walk[-1]]) is not None and up not in walk:
+            walk.append(up)
+        if up == name:  # the first of its loop in the file, for the others are cut by then
+            cut.add(name)
+            parents[name] = None
+    for name, head in meant.items():
+        assert tree.get(name) is head
+        expected = [name]
+        while (above := parents[expected[0]]) is not None:
+            expected.insert(0, above)
+        assert ids(tree.path(name)) == expected
+        kids = [child for child in meant if parents[child] == name]
+        kids.sort(key=lambda child: (to_ms(meant[child].timestamp) or 0, order[child]))
+        assert ids(tree.children(name)) == kids
+    roots = sorted((name for name in meant if parents[name] is None), key=order.__getitem__)
+    assert ids(tree.children(None)) == roots
+    labels: dict[str, str] = {}
+    for head in model:
+        if isinstance(head.facts, LabelFacts):
+            labels.pop(head.facts.target, None)
+            if head.facts.label is not None:
+                labels[head.facts.target] = head.facts.label
+    assert dict(tree.labels) == labels
+    found = [(damage.kind, damage.entry_ids[0]) for damage in tree.damage()]
+    assert {name for kind, name in found if kind == "loop"} == cut
+    assert sum(kind == "duplicateId" for kind, _ in found) == len(model) - len(meant)
+    orphans = {name for name, head in meant.items() if head.parent_id is not None and head.parent_id not in meant}
+    assert {name for kind, name in found if kind == "orphan"} == orphans
 
 
 TreeMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=15, deadline=None)

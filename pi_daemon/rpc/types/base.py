@@ -22,7 +22,7 @@ def wire_name(name: str) -> str:
 
 def raw_array(items: Sequence[bytes]) -> list[Raw]:
     """A member that is an array of raw values, already put together: an encoder writes it as it is, in one piece."""
-    return cast("list[Raw]", Raw(b"[" + b",".join(items) + b"]"))
+    return cast("list[Raw]", Raw(b"".join((b"[", b",".join(items), b"]"))))
 
 
 class Wire(Struct, rename="camel"):
