@@ -17,6 +17,7 @@ from pi_daemon.cli import safe
 from pi_daemon.cli.exits import Exit, Failure
 from pi_daemon.cli.output import Output
 from pi_daemon.cli.reach import NOT_RESPONDING, Where, running
+from pi_daemon.session.dates import duration
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -163,7 +164,7 @@ def draw(output: Output, found: StatusResult) -> None:
 
     output.print(
         f"pi-daemon {safe.line(found['version'])}, protocol {found['protocolVersion']}, process {found['pid']}, "
-        f"up {_duration(found['uptime'])}, {found['memory'] / 1e6:.0f} MB"
+        f"up {duration(found['uptime'])}, {found['memory'] / 1e6:.0f} MB"
     )
     output.print(f"serves {safe.line(found['sessionsDir'])} on {safe.line(', '.join(found['transports']))}")
     narrow = output.narrow(NARROW)
@@ -207,10 +208,3 @@ def _giving_way(text: str) -> Text:
     from rich.text import Text
 
     return Text(safe.line(text), no_wrap=True, overflow="ellipsis")
-
-
-def _duration(seconds: float) -> str:
-    minutes, hours = int(seconds) // 60, int(seconds) // 3600
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if hours < 1 else f"{hours} h {minutes % 60} min"

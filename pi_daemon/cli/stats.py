@@ -12,6 +12,7 @@ from pi_daemon.cli.listing import unique, when
 from pi_daemon.cli.naming import Opened, with_session
 from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where
+from pi_daemon.session.dates import duration
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -186,11 +187,3 @@ def _cells(output: Output, tokens: TokenTotals) -> list[str]:
 
 def _failed(found: Failures) -> str:
     return f"{found['toolResults'] + found['errors'] + found['aborted']:,}"
-
-
-def duration(seconds: float) -> str:
-    """`3 h 20 min`, `5 min`, `12 s`."""
-    minutes = round(seconds / 60)
-    if minutes >= 60:
-        return f"{minutes // 60:,} h {minutes % 60} min"
-    return f"{minutes} min" if minutes else f"{round(seconds)} s"

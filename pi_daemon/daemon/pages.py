@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import secrets
-import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from pi_daemon.session.errors import Unauthorized
+from pi_daemon.transports.own import TOUCH, read_own
 
 CODE_SECONDS = 60.0
 """From the answer of `daemon/panel` until the page has been loaded and connects."""
@@ -114,21 +114,11 @@ def _digest(secret: str) -> str:
 
 def _read(path: Path | None) -> Kept | None:
     """None where there is nothing, or nothing of ours."""
-    if path is None:
-        return None
+    data = read_own(path, _FILE_BYTES, TOUCH) if path is not None else None
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        return msgspec.json.decode(data, type=Kept) if data is not None else None
+    except ValueError:
         return None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
-            return None
-        return msgspec.json.decode(os.read(descriptor, _FILE_BYTES), type=Kept)
-    except (OSError, ValueError):
-        return None
-    finally:
-        os.close(descriptor)
 
 
 def _write(path: Path, data: bytes) -> None:

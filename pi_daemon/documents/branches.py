@@ -6,15 +6,10 @@ one and goes on with the newest child. No recursion: branches are a flat list, h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from pi_daemon.session.head import Head
 from pi_daemon.session.tree import SessionTree
-
-SLICE = 2_000
-"""Entries that are walked over before others have their turn: about a millisecond."""
 
 
 class Branch(Struct):
@@ -34,15 +29,14 @@ class Turn(Struct):
     steps: list[Head]
 
 
-def branches(tree: SessionTree, leaf_id: str | None, found: list[Branch]) -> Iterator[None]:
-    """Adds to `found` every branch, the first one first, the others in the order of their begins. Stops now and then,
-    so that others have their turn. Raises EntryNotFound."""
+def branches(tree: SessionTree, leaf_id: str | None) -> list[Branch]:
+    """Every branch, the first one first, the others in the order of their begins. Raises EntryNotFound."""
+    found: list[Branch] = []
     path = tree.path(leaf_id)
     roots = tree.children(None)
     waiting: list[tuple[Head | None, Head]] = [(None, root) for root in reversed(roots) if not path or root != path[0]]
     start: tuple[Head | None, Head] | None = (None, path[0]) if path else (waiting.pop() if waiting else None)
     on_path = {head.id for head in path}
-    walked = 0
     while start is not None:
         origin, head = start
         branch = Branch(origin, [])
@@ -58,18 +52,8 @@ def branches(tree: SessionTree, leaf_id: str | None, found: list[Branch]) -> Ite
                 waiting += [(head, child) for child in reversed(children) if child is not following]
             else:
                 following = children[0] if children else None
-            walked += 1
-            if walked % SLICE == 0:
-                yield
         found.append(branch)
         start = waiting.pop() if waiting else None
-
-
-def all_branches(tree: SessionTree, leaf_id: str | None) -> list[Branch]:
-    """The same at once."""
-    found: list[Branch] = []
-    for _ in branches(tree, leaf_id, found):
-        pass
     return found
 
 

@@ -18,7 +18,7 @@ from pi_daemon.documents.lines import MARK, LineIndex
 from pi_daemon.documents.names import Item, item_of
 from pi_daemon.documents.positions import Encoding, byte_at, characters
 from pi_daemon.engine.live import LiveSession
-from pi_daemon.engine.offload import offload
+from pi_daemon.engine.offload import HEAD_BYTES, offload
 from pi_daemon.rpc.types.lsp import Position, Range
 from pi_daemon.session.errors import StorageFailed
 from pi_daemon.session.head import (
@@ -159,11 +159,9 @@ class View:
         return known
 
     async def branches(self) -> list[Branch]:
-        """Every branch, as it is somewhere between now and then."""
-        found: list[Branch] = []
-        for _ in branches(self.session.tree, self.session.leaf_id, found):
-            await asyncio.sleep(0)
-        return found
+        """As they are now."""
+        tree, leaf_id = self.session.tree.frozen(), self.session.leaf_id
+        return await offload(HEAD_BYTES * len(tree), lambda: branches(tree, leaf_id))
 
 
 def _items(heads: Sequence[Head], lines: Sequence[bytes]) -> list[Item]:

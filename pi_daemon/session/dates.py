@@ -56,3 +56,11 @@ def from_ms(ms: float) -> str | None:
         return (_EPOCH + timedelta(milliseconds=int(ms))).isoformat(timespec="milliseconds") + "Z"
     except (ValueError, OverflowError):
         return None
+
+
+def duration(seconds: float) -> str:
+    """`3 h 20 min`, `5 min`, `12 s`."""
+    minutes = round(seconds / 60)
+    if minutes >= 60:
+        return f"{minutes // 60:,} h {minutes % 60} min"
+    return f"{minutes} min" if minutes else f"{round(seconds)} s"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from pi_daemon.session.branches import Branch
-from pi_daemon.session.dates import to_ms
+from pi_daemon.session.dates import duration, to_ms
 from pi_daemon.session.facts import Json
 from pi_daemon.session.head import Head, Header
 from pi_daemon.session.markdown import code, contained, plain, quoted
@@ -164,7 +164,7 @@ def _facts(header: Header, tally: Tally) -> list[tuple[str, str]]:
     if header.parent_session is not None:
         facts.append(("Forked from", code(header.parent_session)))
     if span.first_ms is not None and span.last_ms is not None:
-        active = f", {_duration(span.active_ms)} of work" if span.active_ms else ""
+        active = f", {duration(span.active_ms / 1000)} of work" if span.active_ms else ""
         facts.append(("Time", f"{_at(span.first_ms)} to {_at(span.last_ms)}{active}"))
     named = [code("/".join(row.model), TITLE) for row in models if row.model is not None]
     if named:
@@ -194,13 +194,6 @@ def _facts(header: Header, tally: Tally) -> list[tuple[str, str]]:
 
 def _plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def _duration(ms: int) -> str:
-    minutes = round(ms / 60_000)
-    if minutes >= 60:
-        return f"{minutes // 60:,} h {minutes % 60} min"
-    return f"{minutes} min" if minutes else f"{round(ms / 1000)} s"
 
 
 def _time(timestamp: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -140,13 +139,6 @@ class Sums(Struct):
             self.aborted += one.failure == "aborted"
         if one.usage is not None:
             self.usage.add(one.usage)
-
-
-def add_all(total: Sums, heads: Iterable[Head], lines: Iterable[bytes]) -> Sums:
-    """`total` with the entries of `heads`, whose lines are `lines`."""
-    for head, line in zip(heads, lines, strict=True):
-        total.add(head, line)
-    return total
 
 
 def _number(value: Json, name: str) -> float:

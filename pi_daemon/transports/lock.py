@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from pi_daemon.session.errors import PiDaemonError
+from pi_daemon.transports.own import read_own
 
 _ABOUT_BYTES = 4096
 """More than a holder says of itself."""
@@ -85,16 +86,8 @@ def held(path: Path) -> bool:
 
 def told(path: Path) -> Holder | None:
     """Who held the lock last; None where nobody said, or the file can't be trusted."""
+    about = read_own(path, _ABOUT_BYTES)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        return msgspec.json.decode(about, type=Holder) if about is not None else None
+    except ValueError:
         return None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            return None
-        return msgspec.json.decode(os.read(descriptor, _ABOUT_BYTES), type=Holder)
-    except (OSError, ValueError):
-        return None
-    finally:
-        os.close(descriptor)

@@ -23,10 +23,11 @@ from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.questions import Question, draw
 from pi_daemon.compaction.retention import amend, check
 from pi_daemon.compaction.speech import asks_nothing, request_words
-from pi_daemon.compaction.summarizers.extractive import BUDGET_TOKENS, extract
+from pi_daemon.compaction.summarizers.extractive import BUDGET_TOKENS
 from pi_daemon.compaction.tokens import estimate
 from pi_daemon.compaction.words import clip, tokens_of
 from tests.compaction.recorded import KEPT_TOKENS, RECORDED, compactions_of, material_of
+from tests.compaction.talk import extract
 
 TRACED_CHARACTERS = 60
 

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 from pi_daemon.compaction.material import Said
+from pi_daemon.compaction.summarizers.extractive import extracted
 
 
 class Talk:
@@ -34,3 +35,8 @@ class Talk:
             return called
         content = [{"type": "text", "text": result}]
         return self._add("toolResult", {"toolCallId": call_id, "toolName": name, "content": content, "isError": failed})
+
+
+def extract(*material_and_how: Any, **how: Any) -> str:
+    """The embedded summary, without the questions that it was made by."""
+    return extracted(*material_and_how, **how)[0]

@@ -13,8 +13,8 @@ from pi_daemon.compaction.form import parse, render
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.questions import draw
 from pi_daemon.compaction.retention import amend, check
-from pi_daemon.compaction.summarizers.extractive import extract
 from pi_daemon.compaction.words import tokens_of
+from tests.compaction.talk import extract
 
 SAYINGS = [
     "You must never use chalk.",

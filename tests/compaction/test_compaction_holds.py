@@ -9,10 +9,9 @@ from pi_daemon.compaction.material import Material
 from pi_daemon.compaction.questions import draw
 from pi_daemon.compaction.retention import amend, check
 from pi_daemon.compaction.speech import constraints
-from pi_daemon.compaction.summarizers.extractive import extract
 from pi_daemon.compaction.words import tokens_of
 from tests.compaction.recorded import material
-from tests.compaction.talk import Talk
+from tests.compaction.talk import Talk, extract
 
 PLAN = """
 ## Goal

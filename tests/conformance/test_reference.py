@@ -17,10 +17,10 @@ import pytest
 from pi_daemon.session.fork import fork_lines
 from pi_daemon.session.projection import project
 from pi_daemon.session.selection import select
-from pi_daemon.session.stats import Sums, add_all
 from pi_daemon.session.system import fold_system
 from pi_daemon.session.view import tree_rows
 from tests.conformance.sessions import Ask, Generate, Session, as_javascript, decoded, read
+from tests.session.entries import summed
 
 pytestmark = pytest.mark.timeout(600)  # the first run may have to fetch the reference
 
@@ -83,7 +83,7 @@ def agree(session: Session, theirs: dict[str, Any]) -> None:
 
 def stats_agree(session: Session, theirs: dict[str, Any]) -> None:
     heads = session.tree.entries
-    ours = add_all(Sums(), heads, map(session.line, heads))
+    ours = summed(heads, map(session.line, heads))
     by_role = ours.messages_by_role
     assert (ours.messages, ours.tool_calls) == (theirs["totalMessages"], theirs["toolCalls"])
     assert [by_role.get(role, 0) for role in ("user", "assistant", "toolResult")] == [

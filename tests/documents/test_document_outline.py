@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi_daemon.documents import outline as made
-from pi_daemon.documents.branches import all_branches, turns
+from pi_daemon.documents.branches import branches, turns
 from pi_daemon.documents.folding import folds
 from pi_daemon.documents.lines import LineIndex
 from pi_daemon.documents.names import item_of
@@ -25,8 +25,8 @@ from tests.documents.entries import Kept, answer, call, line, result, user
 
 def source(kept: Kept, leaf: str | None) -> Source:
     tree = SessionTree(kept.heads)
-    branches = all_branches(tree, leaf)
-    parts = [(branch, turns(branch.heads)) for branch in branches]
+    found = branches(tree, leaf)
+    parts = [(branch, turns(branch.heads)) for branch in found]
     dropped = made._drop(parts)
     lines = {head: place for place, head in enumerate(kept.heads, 1)}
     items = {head: item_of(head, raw) for head, raw in zip(kept.heads, kept.lines, strict=True)}
@@ -130,14 +130,14 @@ def trees(draw: st.DrawFn) -> tuple[Kept, str | None]:
 def test_any_tree_is_shown_whole_and_flat(drawn: tuple[Kept, str | None]) -> None:
     kept, leaf = drawn
     tree = SessionTree(kept.heads)
-    branches = all_branches(tree, leaf)
-    listed = [head.id for branch in branches for head in branch.heads]
+    found = branches(tree, leaf)
+    listed = [head.id for branch in found for head in branch.heads]
     assert sorted(listed) == sorted(head.id for head in tree.live())
     path = [head.id for head in tree.path(leaf)]
     if path:
-        assert [head.id for head in branches[0].heads[: branches[0].active]] == path
-    assert sum(branch.active for branch in branches) == len(path)
-    for branch in branches:
+        assert [head.id for head in found[0].heads[: found[0].active]] == path
+    assert sum(branch.active for branch in found) == len(path)
+    for branch in found:
         for above, head in itertools.pairwise([branch.origin, *branch.heads]):
             assert tree.parent(head) is above
     symbols = outline(source(kept, leaf))
@@ -156,8 +156,8 @@ def test_a_deep_tree_is_walked_without_recursion() -> None:
     heads = [
         Head("custom", str(number), str(number - 1) if number else None, "", -1, 0, None) for number in range(50_000)
     ]
-    branches = all_branches(SessionTree(heads), "49999")
-    assert [len(branch.heads) for branch in branches] == [50_000]
+    found = branches(SessionTree(heads), "49999")
+    assert [len(branch.heads) for branch in found] == [50_000]
 
 
 def test_steps_beyond_the_limit_are_counted(monkeypatch: Any) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from pi_daemon.session.entry import HeadReader, Stray, read_line
 from pi_daemon.session.head import Head
+from pi_daemon.session.stats import Sums
 from pi_daemon.session.tree import SessionTree
 
 TIME = "2026-01-01T00:00:00.000Z"
@@ -81,3 +83,11 @@ def read(data: bytes, block: int = 1 << 16) -> tuple[list[Head], list[Stray], He
         strays += more_strays
         start = end
     return heads, strays, reader
+
+
+def summed(heads: Iterable[Head], lines: Iterable[bytes]) -> Sums:
+    """Of the entries of `heads`, whose lines are `lines`."""
+    found = Sums()
+    for one, raw in zip(heads, lines, strict=True):
+        found.add(one, raw)
+    return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pi_daemon.session.stats import Sums, Usage, add_all
-from tests.session.entries import answer, call, head, line, text, user
+from pi_daemon.session.stats import Sums, Usage
+from tests.session.entries import answer, call, head, line, summed, text, user
 
 USAGE = {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10, "cost": {"total": 0.5}}
 
@@ -20,7 +20,7 @@ def test_everything_that_was_billed_counts() -> None:
         answer("b", "a", [call("3")], usage={"input": "much", "cost": 5}, stopReason="aborted"),
         line("message", "h", "g", message="text"),
     ]
-    assert add_all(Sums(), map(head, lines), lines) == Sums(
+    assert summed(map(head, lines), lines) == Sums(
         messages=5,
         messages_by_role={"user": 1, "assistant": 2, "toolResult": 1, "": 1},
         tool_calls=3,

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from pi_daemon.session import tally as tallied
 from pi_daemon.session.branches import TRUNK, split
-from pi_daemon.session.stats import Sums, add_all
+from pi_daemon.session.stats import Sums
 from pi_daemon.session.tally import Part, Tally
 from pi_daemon.session.tree import SessionTree
-from tests.session.entries import Chain, answer, call, head, line, result, user
+from tests.session.entries import Chain, answer, call, head, line, result, summed, user
 
 USAGE = {"input": 1, "output": 2, "cacheRead": 4, "cacheWrite": 8, "totalTokens": 15, "cost": {"total": 0.25}}
 
@@ -186,7 +186,7 @@ def test_any_tree_adds_up(lines: list[bytes], data: st.DataObject) -> None:
     found.add(heads[:cut], lines[:cut])
     found.add(heads[cut:], lines[cut:])
     parts, models = found.finished()
-    assert found.total == add_all(Sums(), heads, lines)
+    assert found.total == summed(heads, lines)
     assert added(parts) == (found.total, len(lines), found.span.active_ms)
     billed = Sums()
     for row in models:

@@ -44,16 +44,6 @@ RECENT_TURNS = 3
 """A failure that came earlier and that nothing overcame is no longer in the way of what is done now."""
 
 
-def extract(
-    material: Material,
-    budget_tokens: int = BUDGET_TOKENS,
-    instructions: str | None = None,
-    kind: Kind = "compaction",
-) -> str:
-    """The summary of `extracted`."""
-    return extracted(material, budget_tokens, instructions, kind)[0]
-
-
 def extracted(
     material: Material,
     budget_tokens: int = BUDGET_TOKENS,
