@@ -8,6 +8,7 @@ from pi_daemon_client import ABSENT
 from pi_daemon_client.types import ChangeResult
 
 from pi_daemon.cli import safe
+from pi_daemon.cli.compaction import shown_by
 from pi_daemon.cli.naming import LEAF, Opened, entry_id, with_session
 from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where
@@ -88,8 +89,11 @@ async def move(where: Where, output: Output, name: str, wanted: Move) -> None:
         output.print(f"The leaf is {leaf}.")
         if "summaryEntryId" in done:
             output.print(f"The branch that was left is summarized in {safe.line(done['summaryEntryId'])}.")
+            output.print(shown_by(name, done["summaryEntryId"]))
         elif wanted.summarize:
             output.print("Nothing was left behind that could be summarized.")
+        if "durability" not in done:
+            output.print("The file has not changed: the daemon remembers the leaf, and pi goes by the end of the file.")
         if "editorText" in done:
             output.print("The message before which it is:")
             output.print(safe.block(done["editorText"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,8 @@ class Asked:
     summary: Path | None = None
     summarizer: str | None = None
     policy: Literal["report", "amend", "refuse"] = "amend"
+    open_calls: Literal["wait", "refuse", "ignore"] = "refuse"
+    window: int | None = None
 
     def text(self) -> str | Absent:
         """Raises Failure."""
@@ -71,6 +74,7 @@ async def plan(where: Where, output: Output, name: str, asked: Asked, *, full: b
                 keep_recent_tokens=_given(asked.keep_recent_tokens),
                 reserve_tokens=_given(asked.reserve_tokens),
                 instructions=_given(asked.instructions),
+                context_window=_given(asked.window),
                 requests=full,
             )
         if output.as_json:
@@ -96,6 +100,7 @@ async def compact(where: Where, output: Output, name: str, asked: Asked, *, full
                     summary=summary,
                     summarizer=_given(asked.summarizer),
                     retention=asked.policy,
+                    open_calls=asked.open_calls,
                     progress=progress,
                 )
         except ServerError as error:
@@ -107,7 +112,7 @@ async def compact(where: Where, output: Output, name: str, asked: Asked, *, full
             return
         after = await opened.client.context(opened.id)
         assert before is not None
-        draw_compaction(output, done, len(before["messages"]), len(after["messages"]), full=full)
+        draw_compaction(output, done, len(before["messages"]), len(after["messages"]), name, full=full)
 
     await with_session(where, name, output, do, write=True)
 
@@ -125,11 +130,15 @@ def _draw_plan(output: Output, found: CompactionPlanResult, full: bool) -> None:
     leaving = len(found["summarizedEntryIds"]) + len(found["prefixEntryIds"])
     output.print(
         Text(f"{found['tokensBefore']:,}{share} tokens: {due[found['shouldCompact']]}", "bold"),
-        f"Summarized: {plural(leaving, 'message')}"
+        f"Summarized: {plural(leaving, 'message')}, about "
+        f"{plural(max(0, found['tokensBefore'] - found['tokensKept']), 'token')}"
         + (f", {len(found['prefixEntryIds'])} of them the beginning of a turn that is cut" * found["isSplitTurn"]),
         f"Kept: about {plural(found['tokensKept'], 'token')}, from {safe.line(found['firstKeptEntryId'])} on",
         f"Summarizer: {found['summarizer'] or 'none is there'}",
     )
+    if found["openCalls"]:
+        tools = ", ".join(dict.fromkeys(safe.line(call["toolName"]) for call in found["openCalls"]))
+        output.print(f"A call of {tools} at the leaf has no result yet: `compact` refuses unless told --open-calls.")
     if found["previousCompactionId"] is not None:
         output.print(f"Updates the summary of {safe.line(found['previousCompactionId'])}")
     _draw_files(output, found["readFiles"], found["modifiedFiles"], full)
@@ -155,8 +164,15 @@ def _draw_request(output: Output, request: SummarizeParams) -> None:
 
 
 def draw_compaction(
-    output: Output, done: CompactResult, messages_before: int, messages_after: int, *, full: bool = False
+    output: Output,
+    done: CompactResult,
+    messages_before: int,
+    messages_after: int,
+    name: str | None = None,
+    *,
+    full: bool = False,
 ) -> None:
+    """`name`: what the session was called on the command line."""
     from rich.table import Table
     from rich.text import Text
 
@@ -174,8 +190,15 @@ def draw_compaction(
     output.print("", *_facts(done["retention"]))
     if full:
         output.print("", safe.block(done["summary"]))
-    else:
-        output.print(Text("--full shows the summary.", "dim"))
+    elif name is not None:
+        output.print(shown_by(name, done["entryId"]))
+
+
+def shown_by(name: str, entry_id: str) -> Text:
+    """How to read a summary later."""
+    from rich.text import Text
+
+    return Text(f"`pi-daemon show {safe.line(shlex.quote(name))} {safe.line(entry_id)}` shows the summary.", "dim")
 
 
 def _facts(retention: Retention) -> list[Text | str]:
@@ -188,7 +211,10 @@ def _facts(retention: Retention) -> list[Text | str]:
     kept = sum(tally["kept"] for tally in tallies.values())
     asked = sum(tally["asked"] for tally in tallies.values())
     lines: list[Text | str] = [
-        Text(f"The summary had {kept} of {asked} facts (score {retention['score']:.2f})", "bold")
+        Text.assemble(
+            (f"The summary had {kept} of {asked} facts", "bold"),
+            f", which scores {retention['score']:.2f}: what costs most to lose weighs most",
+        )
     ]
     parts = [f"{KINDS.get(kind, kind)} {tally['kept']}/{tally['asked']}" for kind, tally in tallies.items()]
     lines.append("    " + safe.line(", ".join(parts)))

@@ -72,6 +72,7 @@ _HINTS = {
     "versionMismatch": "Stop the running daemon with `pi-daemon stop`, or install the same version as its.",
     "shuttingDown": "Run the command again.",
     "tooLarge": "Ask for a part: an earlier --leaf of the context, a --filter of the tree, an --output of an export.",
+    "summarizerFailed": "`--summarizer extractive` needs no model.",
     "overloaded": "Run the command again in a moment.",
 }
 
@@ -80,6 +81,9 @@ _WORDS = (
     (r", or use `at`", ", or leave out --before"),
     (r"leave `position` out", "leave out --before"),
     (r"read session/tree(?: for those it has)?", "`pi-daemon tree` shows those it has"),
+    (r"say `openCalls: ignore`", "say `--open-calls ignore`; `--open-calls wait` waits for it"),
+    (r"`keepRecentTokens`", "`--keep-recent-tokens`"),
+    (r"send the text as `summary`, or name another summarizer", "give the text with `--summary FILE`, or name another"),
     (r'; open it with recover: "skip", or repair it', ""),
 )
 """What the daemon says to programs (a pattern), and what it means for somebody at a command line."""

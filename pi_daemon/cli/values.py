@@ -52,6 +52,12 @@ class Policy(enum.StrEnum):
     REFUSE = "refuse"
 
 
+class OpenCalls(enum.StrEnum):
+    REFUSE = "refuse"
+    WAIT = "wait"
+    IGNORE = "ignore"
+
+
 class Level(enum.StrEnum):
     WARNING = "warning"
     INFO = "info"

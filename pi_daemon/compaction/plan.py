@@ -144,7 +144,10 @@ class Planner:
         sources = self._selection.sources[first:]
         cut = cut_at(self._entries[first:], sources, None if met is None else met - first)
         if cut is None or all(source.head.role == "system" for source in sources[: cut.kept]):
-            raise NothingToCompact("All of the context is to be kept: go on first, or ask for fewer recent tokens.")
+            raise NothingToCompact(
+                f"The whole context is kept: {self._keep:,} recent tokens stay, and there are no more. Ask for fewer "
+                "(`keepRecentTokens`), or later."
+            )
         return cut
 
     def _finished(self, cut: Cut) -> Plan:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct, structs
@@ -26,15 +26,17 @@ from pi_daemon.compaction.summarizing import Made, Summarizer, Tell
 from pi_daemon.engine import planning
 from pi_daemon.engine.desks import Desks, in_threads
 from pi_daemon.engine.events import CompactionStatus, Origin
-from pi_daemon.engine.landing import CallOpen, Land
+from pi_daemon.engine.landing import Land, check_answered
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.operations import Durability
 from pi_daemon.engine.options import SettingsSource
 from pi_daemon.engine.questioned import Verdict, questioned
 from pi_daemon.engine.reading import size
+from pi_daemon.engine.staging import Staging
 from pi_daemon.engine.summaries import EMBEDDED, Summarizers
+from pi_daemon.session.dates import duration
 from pi_daemon.session.draft import Draft
-from pi_daemon.session.errors import Busy, LeafMoved, PiDaemonError, SummarizerFailed, Superseded
+from pi_daemon.session.errors import Busy, CallOpen, LeafMoved, PiDaemonError, SummarizerFailed, Superseded
 from pi_daemon.session.head import Head
 from pi_daemon.session.rawjson import dumps
 
@@ -54,14 +56,19 @@ def order_for(plan: Plan, form: Form, settings: CompactionSettings, instructions
     return Order("compaction", form, tokens, instructions, history=len(plan.history))
 
 
+OpenCallPolicy = Literal["wait", "refuse", "ignore"]
+
+
 class Wanted(Struct, frozen=True):
-    """What whoever asks for a summary may say of it; None: as the session is set to. `summary`: the text itself."""
+    """What whoever asks for a summary may say of it; None: as the session is set to. `summary`: the text itself.
+    `open_calls`: what to do while a tool call at the leaf has no result."""
 
     numbers: Numbers = Numbers()
     instructions: str | None = None
     summary: str | None = None
     summarizer: str | None = None
     policy: Policy = "amend"
+    open_calls: OpenCallPolicy = "wait"
 
 
 class Compaction(Struct, frozen=True):
@@ -79,6 +86,13 @@ class Compaction(Struct, frozen=True):
     durability: Durability
 
 
+class _UnderWay(Struct, frozen=True):
+    """`name`: of whoever asked; `began`: in milliseconds since 1970."""
+
+    name: str
+    began: int
+
+
 class _Tried(Struct, frozen=True):
     """The last automatic attempt, at a leaf. Below `tokens` there is no other on its path."""
 
@@ -93,21 +107,29 @@ class Compactions:
         self.summarizers = Summarizers(EMBEDDED)
         self.desks: Desks = in_threads
         self._settings = settings
-        self._busy: set[LiveSession] = set()
+        self._busy: dict[LiveSession, _UnderWay] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._coming: set[LiveSession] = set()
         self._tried: WeakKeyDictionary[LiveSession, _Tried] = WeakKeyDictionary()
 
     @contextlib.contextmanager
-    def alone(self, session: LiveSession) -> Iterator[None]:
+    def alone(self, session: LiveSession, origin: Origin | None) -> Iterator[None]:
         """Raises Busy while another compaction, or a move with a summary, is under way."""
-        if session in self._busy:
-            raise Busy("A compaction or a move with a summary is under way in this session: wait for its end.")
-        self._busy.add(session)
+        now = session.environment.now_ms()
+        if (other := self._busy.get(session)) is not None:
+            raise Busy(
+                f"A compaction or a move with a summary is under way in this session, for {other.name} since "
+                f"{duration((now - other.began) / 1000)}: wait for its end, or have it cancelled there."
+            )
+        self._busy[session] = _UnderWay(origin.name if origin is not None else "the daemon", now)
         try:
             yield
         finally:
-            self._busy.discard(session)
+            del self._busy[session]
+
+    def under_way(self, session: LiveSession) -> bool:
+        """Whether a compaction or a move with a summary is."""
+        return session in self._busy
 
     # -- without being asked
 
@@ -127,7 +149,8 @@ class Compactions:
         self._coming.add(session)
         try:
             left = await size(session)
-            done = await self.compact(session, Wanted(), structs.replace(origin, call=None), lambda told: None)
+            unasked = structs.replace(origin, call=None)
+            done = await self.compact(session, Wanted(), unasked, lambda told: None, automatic=True)
             leaf_id, left = done.head.id, done.tokens_after
         except PiDaemonError:
             pass  # logged, and told to the subscribers
@@ -162,11 +185,15 @@ class Compactions:
         )
         return resolve(numbers, session.pi, session.trail.model)
 
-    async def compact(self, session: LiveSession, wanted: Wanted, origin: Origin | None, tell: Tell) -> Compaction:
-        """Raises NothingToCompact, Busy, SummarizerFailed, LeafMoved, Superseded, InvalidParams, InvalidSettings, and
-        what appending raises. Cancelled, nothing is written."""
+    async def compact(
+        self, session: LiveSession, wanted: Wanted, origin: Origin | None, tell: Tell, *, automatic: bool = False
+    ) -> Compaction:
+        """Raises NothingToCompact, CallOpen, Busy, SummarizerFailed, LeafMoved, Superseded, InvalidParams,
+        InvalidSettings, and what appending raises. Cancelled, nothing is written."""
         session.check_writable(origin)
-        with self.alone(session):
+        with self.alone(session, origin):
+            if wanted.open_calls == "refuse":  # now, and not when a summary was paid for
+                await check_answered(Staging(session.tree, session.leaf_id, session.environment), session)
             settings = await self.settings(session, wanted.numbers)
             instance_id = session.instance_id
             plan = await planning.plan(session, settings)
@@ -174,7 +201,7 @@ class Compactions:
             if origin is not None:
                 await session.take_writer(origin)  # before anybody is paid for a summary that couldn't be written
             compaction_id = session.environment.session_id()
-            with _told(session, compaction_id, origin):
+            with _told(session, compaction_id, origin, automatic):
                 return await self._compact(session, instance_id, wanted, settings, plan, summarizer, origin, tell)
 
     async def _compact(
@@ -200,7 +227,7 @@ class Compactions:
                 "The summary says nothing, and nothing was written: try again, or raise reserveTokens."
             )
         draft = _draft(text, plan, brief, verdict, name, made)
-        land = await _landed(session, instance_id, origin, draft, plan, tell)
+        land = await _landed(session, instance_id, origin, draft, plan, wanted.open_calls, tell)
         outcome = land.done.result()
         return Compaction(
             outcome.entries[0],
@@ -243,7 +270,7 @@ async def summary(brief: Brief, summarizer: Summarizer | None, wanted: Wanted, t
 
 
 @contextlib.contextmanager
-def _told(session: LiveSession, compaction_id: str, origin: Origin | None) -> Iterator[None]:
+def _told(session: LiveSession, compaction_id: str, origin: Origin | None, automatic: bool) -> Iterator[None]:
     """Subscribers hear of the beginning and of the end. That it began is told at once, whoever asked for it; how it
     ended comes after the answer to who did."""
 
@@ -252,12 +279,12 @@ def _told(session: LiveSession, compaction_id: str, origin: Origin | None) -> It
         fields |= {"reason": reason} if reason is not None else {}
         level = logging.WARNING if status == "failed" else logging.INFO
         logger.log(level, "compaction %s", status, extra={"fields": fields})
-        session.announce(CompactionStatus(compaction_id, status, reason), origin)  # type: ignore[arg-type]
+        session.announce(CompactionStatus(compaction_id, status, reason, automatic), origin)  # type: ignore[arg-type]
 
     beginning = structs.replace(origin, call=None) if origin is not None else None
     started = {"sessionId": session.session_id, "compactionId": compaction_id}
     logger.info("compaction started", extra={"fields": started})
-    session.announce(CompactionStatus(compaction_id, "started"), beginning)
+    session.announce(CompactionStatus(compaction_id, "started", automatic=automatic), beginning)
     try:
         yield
     except asyncio.CancelledError:
@@ -276,19 +303,28 @@ def _told(session: LiveSession, compaction_id: str, origin: Origin | None) -> It
 
 
 async def _landed(
-    session: LiveSession, instance_id: str, origin: Origin | None, draft: Draft, plan: Plan, tell: Tell
+    session: LiveSession,
+    instance_id: str,
+    origin: Origin | None,
+    draft: Draft,
+    plan: Plan,
+    policy: OpenCallPolicy,
+    tell: Tell,
 ) -> Land:
-    """Appended, once no tool call waits for its result."""
+    """Appended, once no tool call waits for its result. Raises CallOpen where that isn't waited for."""
     while True:
-        land = Land(origin, draft, plan, instance_id)
+        land = Land(origin, draft, plan, instance_id, anyhow=policy == "ignore")
         try:
             await session.perform(land)
             return land
         except CallOpen as waiting:
-            tell("Waiting for the result of a tool call")
+            if policy == "refuse":
+                raise
+            left_ms = waiting.data["leftMs"]
+            tell(f"Waiting for the result of a tool call, at most {duration(left_ms / 1000)}")
             if (session.instance_id, session.revision) == (instance_id, land.seen):
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(waiting.left_ms / 1000):
+                    async with asyncio.timeout(left_ms / 1000):
                         await session.next_change()
 
 

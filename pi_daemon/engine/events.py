@@ -61,6 +61,7 @@ class CompactionStatus(Struct, frozen=True):
     compaction_id: str
     status: Literal["started", "completed", "failed", "cancelled"]
     reason: str | None = None
+    automatic: bool = False
 
 
 class LabelChanged(Struct, frozen=True):

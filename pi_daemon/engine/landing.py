@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from pi_daemon.compaction.plan import Plan
 from pi_daemon.engine.compacting import compaction_members, tokens_after
 from pi_daemon.engine.events import Origin
@@ -15,32 +17,25 @@ from pi_daemon.engine.operations import Operation, leaf_moved
 from pi_daemon.engine.staging import Staging
 from pi_daemon.session.dates import to_ms
 from pi_daemon.session.draft import Draft
-from pi_daemon.session.errors import PiDaemonError, Superseded
+from pi_daemon.session.errors import CallOpen, Superseded
 from pi_daemon.session.head import AssistantFacts, CompactionFacts, EditFacts, Head, ShellFacts, ToolResultFacts
-from pi_daemon.session.pairing import calls
+from pi_daemon.session.pairing import Call, calls
 from pi_daemon.session.rawjson import members
+from pi_daemon.session.view import one_line
 
 if TYPE_CHECKING:
     from pi_daemon.engine.live import LiveSession
 
 
-class CallOpen(PiDaemonError):
-    """At the leaf a tool call waits for its result, and nothing may come between them. Never leaves the engine.
-    `left_ms`: after so long it is given up on."""
-
-    def __init__(self, left_ms: int) -> None:
-        super().__init__("A tool call has no result yet.")
-        self.left_ms = left_ms
-
-
 class Land(Operation):
     """Append `draft` at the leaf, as it was planned when the session was loaded as `instance_id`. Refused with
-    LeafMoved, Superseded, CallOpen; `seen` is then the revision that it saw."""
+    LeafMoved, Superseded, and CallOpen unless `anyhow`; `seen` is then the revision that it saw."""
 
     cause = "compact"
 
-    def __init__(self, origin: Origin | None, draft: Draft, plan: Plan, instance_id: str) -> None:
+    def __init__(self, origin: Origin | None, draft: Draft, plan: Plan, instance_id: str, *, anyhow: bool) -> None:
         super().__init__(origin)
+        self.anyhow = anyhow
         self.draft = draft
         self.planned_at = plan.leaf_id
         self.instance_id = instance_id
@@ -59,8 +54,8 @@ class Land(Operation):
             self._check_between(head)
         else:
             raise leaf_moved(staging.leaf_id)
-        if (left_ms := await call_open(staging, session)) > 0:
-            raise CallOpen(left_ms)
+        if not self.anyhow:
+            await check_answered(staging, session)
         extra = await compaction_members(self.draft, staging.leaf_id, staging, session)
         head = staging.add(self.draft, staging.leaf_id, extra)
         self.tokens_after = await tokens_after(head, staging, session)
@@ -81,9 +76,34 @@ GIVEN_UP_MS = 60 * 60 * 1000
 middle of a turn could never be compacted."""
 
 
-async def call_open(staging: Staging, session: LiveSession) -> int:
-    """For how many milliseconds more an answer at the end of the path waits for results, 0 where none does. A user's
-    message after it gives up on them."""
+class OpenCalls(Struct, frozen=True):
+    """Those of one answer. `left_ms`: after so long they are given up on."""
+
+    entry_id: str
+    calls: list[Call]
+    left_ms: int
+
+    def told(self) -> list[dict[str, str]]:
+        """As the protocol shows them."""
+        return [{"entryId": self.entry_id, "toolCallId": call.id, "toolName": call.name} for call in self.calls]
+
+
+async def check_answered(staging: Staging, session: LiveSession) -> None:
+    """Raises CallOpen."""
+    found = await open_calls(staging, session)
+    if found is not None:
+        names = ", ".join(dict.fromkeys(one_line(call.name, 40) or "a tool" for call in found.calls[:3]))
+        raise CallOpen(
+            f"A call of {names} at the leaf has no result yet, and nothing may come between: append the result, "
+            "or a user's message, which gives it up; or say `openCalls: ignore`.",
+            openCalls=found.told(),
+            leftMs=found.left_ms,
+        )
+
+
+async def open_calls(staging: Staging, session: LiveSession) -> OpenCalls | None:
+    """The calls of an answer at the end of the path that wait for results. A user's message after it gives up on
+    them."""
     answered: set[str] = set()
     for head in staging.ancestors(staging.leaf_id):
         facts = head.facts
@@ -93,20 +113,21 @@ async def call_open(staging: Staging, session: LiveSession) -> int:
             called = to_ms(head.timestamp)
             now = session.environment.now_ms()
             left_ms = GIVEN_UP_MS if called is None else min(called - now, 0) + GIVEN_UP_MS
-            if left_ms <= 0 or answered.issuperset(await _calls(head, staging, session)):
-                return 0
-            return left_ms
+            if left_ms <= 0 or (head.calls is not None and answered.issuperset(head.calls)):
+                return None
+            made = await _calls(head, staging, session)
+            head.calls = tuple(call.id for call in made)
+            waiting = [call for call in made if call.id not in answered]
+            return OpenCalls(head.id, waiting, left_ms) if waiting else None
         elif isinstance(facts, ShellFacts):
             if not facts.excluded:
-                return 0
+                return None
         elif head.role == "user" or head.type in ("custom_message", "branch_summary", "compaction"):
-            return 0
-    return 0
+            return None
+    return None
 
 
-async def _calls(head: Head, staging: Staging, session: LiveSession) -> tuple[str, ...]:
-    if head.calls is None:
-        staged = staging.staged(head.id)
-        line = staged.line if staged is not None else (await session.lines([head]))[0]
-        head.calls = tuple(call.id for call in calls(members(line).get("message", b"")))
-    return head.calls
+async def _calls(head: Head, staging: Staging, session: LiveSession) -> list[Call]:
+    staged = staging.staged(head.id)
+    line = staged.line if staged is not None else (await session.lines([head]))[0]
+    return calls(members(line).get("message", b""))

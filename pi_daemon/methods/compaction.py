@@ -9,6 +9,9 @@ from pi_daemon.compaction.settings import Numbers
 from pi_daemon.compaction.summarizing import MOST_CHARACTERS
 from pi_daemon.engine import planning
 from pi_daemon.engine.compactions import Wanted, order_for
+from pi_daemon.engine.landing import open_calls
+from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.staging import Staging
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
 from pi_daemon.methods.summarizer import wire_request
@@ -64,9 +67,15 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
             read_files=list(files.read),
             modified_files=list(files.modified),
             summarizer=summarizer,
+            open_calls=await _open_calls(session),
             requests=requests,
             revision=revision,
         )
+
+
+async def _open_calls(session: LiveSession) -> list[c.OpenCall]:
+    found = await open_calls(Staging(session.tree, session.leaf_id, session.environment), session)
+    return convert(found.told(), list[c.OpenCall]) if found is not None else []
 
 
 async def compact(shared: Shared, call: Call, params: c.CompactParams) -> c.CompactResult:
@@ -80,6 +89,7 @@ async def compact(shared: Shared, call: Call, params: c.CompactParams) -> c.Comp
         None if params.summary is UNSET else params.summary,
         None if params.summarizer is UNSET else params.summarizer,
         params.retention,
+        params.open_calls,
     )
     async with shared.use(call, params.session_id) as session:
         await session.look()

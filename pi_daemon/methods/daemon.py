@@ -35,6 +35,7 @@ async def status(shared: Shared, call: Call, params: Empty) -> s.StatusResult:
                 subscribers=len(session.subscribers),
                 queued=session.queued,
                 persisted=session.log.persisted,
+                compacting=shared.hub.compactions.under_way(session),
             )
             for session in shared.hub.sessions
         ],

@@ -26,7 +26,7 @@ async def move_leaf(shared: Shared, call: Call, params: e.MoveLeafParams) -> e.M
         if params.entry_id is not None and before:
             editor_text = await reading.editor_text(session, params.entry_id)
         if params.summarize or params.summary is not UNSET:
-            with shared.hub.compactions.alone(session):
+            with shared.hub.compactions.alone(session, shared.origin(call)):
                 outcome = await _move_with_summary(shared, call, params, session)
         else:
             outcome = await session.perform(_move(shared, call, params))

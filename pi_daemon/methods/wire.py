@@ -100,12 +100,13 @@ def _notification(event: happened.Event, change: happened.Change) -> tuple[str, 
         case happened.LeafChanged(leaf_id, previous, cause):
             leaf = n.LeafChanged(**common, leaf_id=leaf_id, previous_leaf_id=previous, cause=cause)
             return "session/leafChanged", leaf
-        case happened.CompactionStatus(compaction_id, status, reason):
+        case happened.CompactionStatus(compaction_id, status, reason, automatic):
             going = n.Compaction(
                 **common,
                 compaction_id=compaction_id,
                 status=status,
                 reason=reason if reason is not None else UNSET,
+                automatic=automatic,
             )
             return "session/compaction", going
         case happened.Compacted(entry_id, first_kept, before, after, cause, retention):

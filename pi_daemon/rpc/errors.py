@@ -44,6 +44,7 @@ CODES: Final[dict[str, int]] = {
     "daemonUnavailable": 1022,
     "superseded": 1023,
     "invalidSettings": 1024,
+    "callOpen": 1025,
     "parseError": PARSE_ERROR,
     "invalidRequest": INVALID_REQUEST,
     "methodNotFound": METHOD_NOT_FOUND,

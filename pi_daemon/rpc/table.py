@@ -127,6 +127,7 @@ METHODS: dict[str, Method] = {
         (
             *_WRITE,
             "nothingToCompact",
+            "callOpen",
             "busy",
             "summarizerFailed",
             "leafMoved",

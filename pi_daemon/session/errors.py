@@ -16,6 +16,7 @@
     ├── SessionFailed          an earlier fsync failed: what is in the file is uncertain
     ├── NothingToCompact       no entry lies before the cut point
     ├── SummarizerFailed       no usable summary came back
+    ├── CallOpen               a tool call at the leaf has no result yet, and the request doesn't wait for it
     ├── Superseded             while a summary was made, the session went another way
     ├── InvalidSettings        pi's settings.json holds a value that makes no sense
     ├── Busy                   a compaction or a summarizing move is under way, or another client has the session open
@@ -122,6 +123,12 @@ class NothingToCompact(PiDaemonError):
 
 class SummarizerFailed(PiDaemonError):
     reason = "summarizerFailed"
+
+
+class CallOpen(PiDaemonError):
+    """`data`: `openCalls`, as `session/compactionPlan` has them; `leftMs`: after so long they are given up on."""
+
+    reason = "callOpen"
 
 
 class Superseded(PiDaemonError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,7 @@ def test_nothing_to_compact(commands: Commands) -> None:
     write_session(commands.sessions, "aaaa-1", turns(1))
     for command in ("plan", "compact"):
         commands.run(command, "aaaa-1", code=1)
-        assert "go on first, or ask for fewer recent tokens" in commands.errors
+        assert "20,000 recent tokens stay" in commands.errors and "`--keep-recent-tokens`" in commands.errors
         assert commands.json(command, "aaaa-1", code=1)["error"]["reason"] == "nothingToCompact"
 
 
@@ -60,7 +62,8 @@ def test_a_compaction(commands: Commands) -> None:
     printed = commands.run("compact", "aaaa-1", *KEEP)
     assert "(extractive)" in printed and "before" in printed and "after" in printed
     assert "The summary had " in printed and "last request 1/1" in printed
-    assert "--full shows the summary." in printed
+    entry_id = json.loads(file.read_bytes().splitlines()[-1])["id"]
+    assert f"`pi-daemon show aaaa-1 {entry_id}` shows the summary." in printed
     assert b'"type":"compaction"' in file.read_bytes().splitlines()[-1]
     shown = commands.run("context", "aaaa-1")
     assert "compacted by" in shown and "never touch main" in shown
@@ -83,17 +86,42 @@ def test_a_summary_of_one_s_own_and_what_it_lacks(commands: Commands, tmp_path: 
 def test_moving(commands: Commands) -> None:
     file = write_session(commands.sessions, "aaaa-1", turns())
     before = file.read_bytes()
-    assert commands.run("move", "aaaa-1", "e1") == "The leaf is at e1.\n"
+    remembered = "The file has not changed: the daemon remembers the leaf, and pi goes by the end of the file.\n"
+    assert commands.run("move", "aaaa-1", "e1") == f"The leaf is at e1.\n{remembered}"
     assert file.read_bytes() == before
     assert commands.json("context", "aaaa-1")["leafId"] == "e1"
-    assert commands.run("move", "aaaa-1", "start") == "The leaf is before the first entry.\n"
+    assert commands.run("move", "aaaa-1", "start") == f"The leaf is before the first entry.\n{remembered}"
     printed = commands.run("move", "aaaa-1", "u2", "--before")
-    assert printed.startswith("The leaf is at e1.\nThe message before which it is:\nRequest 2")
+    assert printed.startswith(f"The leaf is at e1.\n{remembered}The message before which it is:\nRequest 2")
     commands.run("move", "aaaa-1", "e3")
     printed = commands.run("move", "aaaa-1", "e1", "--summarize", "--label", "back")
-    assert "The branch that was left is summarized in" in printed
+    assert "The branch that was left is summarized in" in printed and "shows the summary." in printed
+    assert remembered not in printed
     assert b'"label":"back"' in file.read_bytes().splitlines()[-1]
     assert "Nothing was left behind" in commands.run("move", "aaaa-1", "leaf", "--summarize")
     commands.run("move", "aaaa-1", "e1", "--summarizer", "extractive", code=2)
     commands.run("move", "aaaa-1", "e1", "--summarize", "--summarizer", "model", code=1)
     assert "No model is configured" in commands.errors
+
+
+def test_a_call_that_nobody_answered(commands: Commands) -> None:
+    """As an agent leaves it that was killed: it is told at once, with the ways out."""
+    entries = turns()
+    call = {"type": "toolCall", "id": "c9", "name": "bash", "arguments": {"command": "make"}}
+    entries.append(message("a9", "e3", "assistant", [call], provider="p", model="m", stopReason="toolUse"))
+    entries[-1]["timestamp"] = datetime.now(UTC).isoformat()
+    file = write_session(commands.sessions, "aaaa-1", entries)
+    assert "A call of bash at the leaf has no result yet" in commands.run("plan", "aaaa-1", *KEEP)
+    commands.run("compact", "aaaa-1", *KEEP, code=1)
+    assert "A call of bash" in commands.errors and "`--open-calls ignore`" in commands.errors
+    error = commands.json("compact", "aaaa-1", *KEEP, code=1)["error"]
+    assert error["reason"] == "callOpen" and error["data"]["openCalls"][0]["toolCallId"] == "c9"
+    assert b'"compaction"' not in file.read_bytes()
+    assert "Compacted by" in commands.run("compact", "aaaa-1", *KEEP, "--open-calls", "ignore")
+
+
+def test_a_plan_for_a_window(commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", turns())
+    assert "of 1,000 tokens: it is time to compact" in commands.run("plan", "aaaa-1", *KEEP, "--window", "1000")
+    assert "there is room yet" in commands.run("plan", "aaaa-1", *KEEP, "--window", "900000")
+    commands.run("plan", "aaaa-1", "--window", "0", code=2)

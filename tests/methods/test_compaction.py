@@ -520,6 +520,35 @@ def test_a_call_without_a_result_is_given_up_on_though_nothing_comes(
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_call_without_a_result_is_refused_or_ignored_if_the_request_says_so(scene: Scene, when: str) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client, model = await scene.client(), await scene.client("model", summarizer=True)
+            session_id, _ = await talked(client)
+            for policy in ("refuse", "ignore"):
+                if when == "before" or policy == "ignore":
+                    await client.call("session/append", sessionId=session_id, entries=[calling(f"t{policy}")])
+                asked = client.ask("session/compact", {"sessionId": session_id, "openCalls": policy})
+                if when == "meanwhile" or policy == "ignore":
+                    request = await model.asked("summarizer/summarize")
+                    await client.call("session/append", sessionId=session_id, entries=[calling("later")])
+                    model.answer(request, result={"summary": SUMMARY})
+                answer = await asked
+                if policy == "ignore":
+                    assert lines(scene)[-1]["id"] == answer["result"]["entryId"]
+                    continue
+                assert answer["error"]["data"]["reason"] == "callOpen"
+                (call,) = answer["error"]["data"]["openCalls"]
+                assert call["toolName"] == "bash" and 0 < answer["error"]["data"]["leftMs"] <= landing.GIVEN_UP_MS
+                assert all(line["type"] != "compaction" for line in lines(scene))
+                assert not any(when == "before" for value in model.log if value.get("method") == "summarizer/summarize")
+                plan = await client.call("session/compactionPlan", sessionId=session_id)
+                assert plan["openCalls"] == [call]
+
+    asyncio.run(main())
+
+
 def test_one_at_a_time(scene: Scene) -> None:
     async def main() -> None:
         async with scene.running():
@@ -534,9 +563,11 @@ def test_one_at_a_time(scene: Scene) -> None:
             ):
                 with pytest.raises(Refused) as refused:
                     await client.call(method, sessionId=session_id, **params)
-                assert refused.value.reason == "busy"
+                assert refused.value.reason == "busy" and "for editor since" in str(refused.value)
+            assert (await client.call("daemon/status"))["sessions"][0]["compacting"]
             model.answer(request, result={"summary": SUMMARY})
             assert "result" in await asked
+            assert not (await client.call("daemon/status"))["sessions"][0]["compacting"]
 
     asyncio.run(main())
 
@@ -590,7 +621,11 @@ def test_a_session_that_compacts_by_itself_does_so_once(scene: Scene) -> None:
             told = await client.heard("session/compacted")
             assert told["origin"]["name"] == "editor"
             assert statuses(client)[0] == ("started", None)
-            await client.heard("session/compaction", status="completed")
+            await client.heard("session/compaction", status="completed", automatic=True)
+            await talked(client, turns=1)
+            await client.call("session/append", sessionId=session_id, entries=[user(LONG), assistant(tokens=900)])
+            await client.call("session/compact", sessionId=session_id)
+            await client.heard("session/compaction", status="completed", automatic=False)
 
     asyncio.run(main())
 

@@ -427,6 +427,7 @@ class Methods:
         summary: str | Absent = ABSENT,
         summarizer: str | Absent = ABSENT,
         retention: Literal["report", "amend", "refuse"] | Absent = ABSENT,
+        open_calls: Literal["wait", "refuse", "ignore"] | Absent = ABSENT,
         progress: ProgressCallback | None = None,
     ) -> t.CompactResult:
         """Summarizes the older part of the context. May take as long as a model takes."""
@@ -439,6 +440,7 @@ class Methods:
             summary=summary,
             summarizer=summarizer,
             retention=retention,
+            openCalls=open_calls,
         )
         return cast(t.CompactResult, await self.request("session/compact", params, progress=progress))
 

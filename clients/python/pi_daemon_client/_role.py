@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, cast
 
 from . import _types as t
 
+logger = logging.getLogger(__name__)
+
 Summarizer: TypeAlias = Callable[[t.SummarizeParams], "t.SummarizeResult | Awaitable[t.SummarizeResult]"]
 """Makes a summary of what it is given. One that is no coroutine function runs in a thread. What it raises tells the
-daemon to ask somebody else."""
+daemon to ask somebody else, and is logged."""
 
 _METHOD = "summarizer/summarize"
 _FAILED = -32603
@@ -59,8 +62,9 @@ class Role:
             self._refuse(number, _CANCELLED, "cancelled")
             raise
         except Exception as error:
-            self._refuse(number, _FAILED, f"the summarizer failed: {type(error).__name__}")
-            raise  # the loop reports it: it is a fault of the summarizer's
+            logger.warning("the summarizer failed", exc_info=error)
+            self._refuse(number, _FAILED, f"the summarizer failed: {type(error).__name__}: {error}".rstrip(": "))
+            return
         self._send({"jsonrpc": "2.0", "id": number, "result": result})
 
     def _refuse(self, number: Any, code: int, message: str) -> None:

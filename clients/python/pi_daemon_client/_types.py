@@ -416,6 +416,9 @@ class CompactParams(TypedDict):
     there.
     `retention`: what to do where the summary lacks facts: `report` them, `amend` the summary with them, or
     `refuse` it.
+    `openCalls`: while a tool call at the leaf has no result, to `wait` for it (an hour at most after the call,
+    then it counts as given up), to `refuse` with `callOpen`, or to `ignore` it, where nobody is left who would
+    answer it.
     `workDoneToken`: where to report progress.
     """
 
@@ -427,6 +430,7 @@ class CompactParams(TypedDict):
     summary: NotRequired[str]
     summarizer: NotRequired[str]
     retention: NotRequired[Literal["amend", "refuse", "report"]]
+    openCalls: NotRequired[Literal["ignore", "refuse", "wait"]]
     workDoneToken: NotRequired[str | int]
 
 
@@ -578,7 +582,7 @@ class StopParams(TypedDict):
 class SummarizeResult(TypedDict):
     """The summary.
 
-    `summary`: Markdown, not empty.
+    `summary`: Markdown. Nothing, a refusal, headings alone, and a line that names nothing count as a failure.
     `usage`: what it cost, as entries of pi have it.
     `model`: which model made it.
     """
@@ -1102,6 +1106,19 @@ class ChangeResult(TypedDict):
     durability: Literal["memory", "synced", "written"]
 
 
+class OpenCall(TypedDict):
+    """A tool call without a result, after which nothing but its result may come.
+
+    `entryId`: the answer that makes it.
+    `toolCallId`: its id.
+    `toolName`: the tool.
+    """
+
+    entryId: str
+    toolCallId: str
+    toolName: str
+
+
 class SummarizeParams(TypedDict):
     """A summary is wanted.
 
@@ -1142,6 +1159,8 @@ class CompactionPlanResult(TypedDict):
     `readFiles`: files that were read, and not modified.
     `modifiedFiles`: files that were modified.
     `summarizer`: which summarizer would be asked; null: none is there.
+    `openCalls`: tool calls at the leaf that have no result yet, and aren't an hour old: a compaction waits for
+    them.
     `requests`: what a model would be asked, one after the other.
     `revision`: the revision that this shows.
     """
@@ -1161,6 +1180,7 @@ class CompactionPlanResult(TypedDict):
     readFiles: list[str]
     modifiedFiles: list[str]
     summarizer: str | None
+    openCalls: list[OpenCall]
     requests: NotRequired[list[SummarizeParams]]
     revision: int
 
@@ -1672,6 +1692,7 @@ class OpenSessionStatus(TypedDict):
     `subscribers`: how many clients hear of it.
     `queued`: changes that wait for its writer.
     `persisted`: whether it is in a file.
+    `compacting`: whether a compaction or a move with a summary is under way.
     """
 
     sessionId: str
@@ -1681,6 +1702,7 @@ class OpenSessionStatus(TypedDict):
     subscribers: int
     queued: int
     persisted: bool
+    compacting: bool
 
 
 class StatusResult(TypedDict):
@@ -1869,6 +1891,7 @@ class Compaction(TypedDict):
     `status`: `started`, then one of the others.
     `reason`: why it failed or was cancelled: the name of an error, or `cancelled` where who asked for it took
     it back.
+    `automatic`: nobody asked for it: `autoCompact` is on, and an append of `origin`'s passed the trigger.
     """
 
     sessionId: str
@@ -1878,6 +1901,7 @@ class Compaction(TypedDict):
     compactionId: str
     status: Literal["cancelled", "completed", "failed", "started"]
     reason: NotRequired[str]
+    automatic: bool
 
 
 class LabelChanged(TypedDict):

@@ -365,6 +365,11 @@ export interface CompactParams {
   summarizer?: string;
   /** what to do where the summary lacks facts: `report` them, `amend` the summary with them, or `refuse` it. */
   retention?: "amend" | "refuse" | "report";
+  /**
+   * while a tool call at the leaf has no result, to `wait` for it (an hour at most after the call, then it counts as
+   * given up), to `refuse` with `callOpen`, or to `ignore` it, where nobody is left who would answer it.
+   */
+  openCalls?: "ignore" | "refuse" | "wait";
   /** where to report progress. */
   workDoneToken?: string | number;
 }
@@ -491,7 +496,7 @@ export interface StopParams {
 
 /** The summary. */
 export interface SummarizeResult {
-  /** Markdown, not empty. */
+  /** Markdown. Nothing, a refusal, headings alone, and a line that names nothing count as a failure. */
   summary: string;
   /** what it cost, as entries of pi have it. */
   usage?: Json;
@@ -927,6 +932,16 @@ export interface ChangeResult {
   durability: "memory" | "synced" | "written";
 }
 
+/** A tool call without a result, after which nothing but its result may come. */
+export interface OpenCall {
+  /** the answer that makes it. */
+  entryId: string;
+  /** its id. */
+  toolCallId: string;
+  /** the tool. */
+  toolName: string;
+}
+
 /** A summary is wanted. */
 export interface SummarizeParams {
   /**
@@ -980,6 +995,8 @@ export interface CompactionPlanResult {
   modifiedFiles: string[];
   /** which summarizer would be asked; null: none is there. */
   summarizer: string | null;
+  /** tool calls at the leaf that have no result yet, and aren't an hour old: a compaction waits for them. */
+  openCalls: OpenCall[];
   /** what a model would be asked, one after the other. */
   requests?: SummarizeParams[];
   /** the revision that this shows. */
@@ -1430,6 +1447,8 @@ export interface OpenSessionStatus {
   queued: number;
   /** whether it is in a file. */
   persisted: boolean;
+  /** whether a compaction or a move with a summary is under way. */
+  compacting: boolean;
 }
 
 /** What the daemon is doing. */
@@ -1607,6 +1626,8 @@ export interface Compaction {
   status: "cancelled" | "completed" | "failed" | "started";
   /** why it failed or was cancelled: the name of an error, or `cancelled` where who asked for it took it back. */
   reason?: string;
+  /** nobody asked for it: `autoCompact` is on, and an append of `origin`'s passed the trigger. */
+  automatic: boolean;
 }
 
 /** An entry's label was set or cleared. */
@@ -1939,6 +1960,7 @@ export const ERROR_CODES = {
   daemonUnavailable: 1022,
   superseded: 1023,
   invalidSettings: 1024,
+  callOpen: 1025,
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,

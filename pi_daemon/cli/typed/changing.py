@@ -19,7 +19,7 @@ from pi_daemon.cli.typed.base import (
     app,
     run,
 )
-from pi_daemon.cli.values import Policy, Summarizer, choice
+from pi_daemon.cli.values import OpenCalls, Policy, Summarizer, choice
 
 PANEL = "Change"
 
@@ -94,6 +94,9 @@ def compact(
     retention: Annotated[
         Policy, typer.Option(**choice(Policy), help="What to do where the summary lacks facts.")
     ] = Policy.AMEND,
+    open_calls: Annotated[
+        OpenCalls, typer.Option(**choice(OpenCalls), help="What to do while a tool call at the leaf has no result.")
+    ] = OpenCalls.REFUSE,
     full: Annotated[bool, typer.Option("--full", help="Print the summary.")] = False,
     socket: Socket = None,
     sessions_dir: SessionsDir = None,
@@ -105,7 +108,7 @@ def compact(
     if summary is not None and (summarizer is not None or instructions is not None):
         raise typer.BadParameter("--summarizer and --instructions are for a summary that is still to be made.")
     chosen = summarizer.value if summarizer is not None else None
-    asked = Asked(keep_recent_tokens, reserve_tokens, instructions, summary, chosen, retention.value)
+    asked = Asked(keep_recent_tokens, reserve_tokens, instructions, summary, chosen, retention.value, open_calls.value)
     run(json, socket, sessions_dir, lambda where, output: compact(where, output, session, asked, full=full))
 
 

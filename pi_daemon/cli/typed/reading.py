@@ -212,6 +212,9 @@ def plan(
     session: Session,
     keep_recent_tokens: KeepRecent = None,
     reserve_tokens: Reserve = None,
+    window: Annotated[
+        int | None, typer.Option("--window", **TOKENS, help="The model's context window, where the session has none.")
+    ] = None,
     instructions: Instructions = None,
     full: Annotated[bool, typer.Option("--full", help="Also what a model would be asked, and all files.")] = False,
     socket: Socket = None,
@@ -221,7 +224,9 @@ def plan(
     """Show what `compact` would summarize and keep. Nothing is written."""
     from pi_daemon.cli.compaction import Asked, plan
 
-    asked = Asked(keep_recent_tokens, reserve_tokens, instructions)
+    if window == 0:
+        raise typer.BadParameter("A window has at least one token.", param_hint="--window")
+    asked = Asked(keep_recent_tokens, reserve_tokens, instructions, window=window)
     run(json, socket, sessions_dir, lambda where, output: plan(where, output, session, asked, full=full))
 
 

@@ -54,7 +54,7 @@ class SummarizeParams(Wire, kw_only=True):
 class SummarizeResult(Wire, kw_only=True):
     """The summary.
 
-    `summary`: Markdown, not empty.
+    `summary`: Markdown. Nothing, a refusal, headings alone, and a line that names nothing count as a failure.
     `usage`: what it cost, as entries of pi have it.
     `model`: which model made it.
     """
@@ -62,6 +62,19 @@ class SummarizeResult(Wire, kw_only=True):
     summary: str
     usage: Json | UnsetType = UNSET
     model: str | UnsetType = UNSET
+
+
+class OpenCall(Wire, kw_only=True):
+    """A tool call without a result, after which nothing but its result may come.
+
+    `entry_id`: the answer that makes it.
+    `tool_call_id`: its id.
+    `tool_name`: the tool.
+    """
+
+    entry_id: str
+    tool_call_id: str
+    tool_name: str
 
 
 class CompactionPlanResult(Wire, kw_only=True):
@@ -82,6 +95,7 @@ class CompactionPlanResult(Wire, kw_only=True):
     `read_files`: files that were read, and not modified.
     `modified_files`: files that were modified.
     `summarizer`: which summarizer would be asked; null: none is there.
+    `open_calls`: tool calls at the leaf that have no result yet, and aren't an hour old: a compaction waits for them.
     `requests`: what a model would be asked, one after the other.
     `revision`: the revision that this shows.
     """
@@ -101,6 +115,7 @@ class CompactionPlanResult(Wire, kw_only=True):
     read_files: list[str]
     modified_files: list[str]
     summarizer: str | None
+    open_calls: list[OpenCall]
     requests: list[SummarizeParams] | UnsetType = UNSET
     revision: int
 
@@ -118,6 +133,8 @@ class CompactParams(Wire, kw_only=True):
     `summary`: the summary itself, made by the client: no summarizer is asked. At most 1,000,000 characters.
     `summarizer`: `client`, `model` or `extractive`; absent: as the session is set to, else the first that is there.
     `retention`: what to do where the summary lacks facts: `report` them, `amend` the summary with them, or `refuse` it.
+    `open_calls`: while a tool call at the leaf has no result, to `wait` for it (an hour at most after the call, then it
+        counts as given up), to `refuse` with `callOpen`, or to `ignore` it, where nobody is left who would answer it.
     `work_done_token`: where to report progress.
     """
 
@@ -129,6 +146,7 @@ class CompactParams(Wire, kw_only=True):
     summary: str | UnsetType = UNSET
     summarizer: str | UnsetType = UNSET
     retention: Policy = "amend"
+    open_calls: Literal["wait", "refuse", "ignore"] = "wait"
     work_done_token: str | int | UnsetType = UNSET
 
 

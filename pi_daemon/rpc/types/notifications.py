@@ -75,11 +75,13 @@ class Compaction(SessionNotification, kw_only=True):
     `compaction_id`: names it; no entry's id.
     `status`: `started`, then one of the others.
     `reason`: why it failed or was cancelled: the name of an error, or `cancelled` where who asked for it took it back.
+    `automatic`: nobody asked for it: `autoCompact` is on, and an append of `origin`'s passed the trigger.
     """
 
     compaction_id: str
     status: Literal["started", "completed", "failed", "cancelled"]
     reason: str | UnsetType = UNSET
+    automatic: bool
 
 
 class LabelChanged(SessionNotification, kw_only=True):

@@ -514,6 +514,7 @@ class OpenSessionStatus(Wire, kw_only=True):
     `subscribers`: how many clients hear of it.
     `queued`: changes that wait for its writer.
     `persisted`: whether it is in a file.
+    `compacting`: whether a compaction or a move with a summary is under way.
     """
 
     session_id: str
@@ -523,6 +524,7 @@ class OpenSessionStatus(Wire, kw_only=True):
     subscribers: int
     queued: int
     persisted: bool
+    compacting: bool
 
 
 class StatusResult(Wire, kw_only=True):
