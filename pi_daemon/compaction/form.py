@@ -47,14 +47,18 @@ class Summary(Struct):
         """With what `split` says among the rest, nothing twice."""
         if self.split is None:
             return self
-        made = Summary(
-            others=[*self.others, *self.split.others],
-            read_files=self.read_files,
-            modified_files=self.modified_files,
-        )
-        for name in HEADINGS:
-            made.items(name).extend(dict.fromkeys([*self.items(name), *self.split.items(name)]))
+        made = joined([self, self.split])
+        made.read_files, made.modified_files = self.read_files, self.modified_files
         return made
+
+
+def joined(summaries: Iterable[Summary]) -> Summary:
+    """One that says what all of them say, in their order, nothing twice."""
+    several = list(summaries)
+    made = Summary(others=[section for one in several for section in one.others])
+    for name in HEADINGS:
+        made.items(name).extend(dict.fromkeys(item for one in several for item in one.items(name)))
+    return made
 
 
 _BOXED: dict[str, str] = {"done": "[x] ", "in_progress": "[ ] "}

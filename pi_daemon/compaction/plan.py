@@ -145,8 +145,8 @@ class Planner:
         cut = cut_at(self._entries[first:], sources, None if met is None else met - first)
         if cut is None or all(source.head.role == "system" for source in sources[: cut.kept]):
             raise NothingToCompact(
-                f"The whole context is kept: {self._keep:,} recent tokens stay, and there are no more. Ask for fewer "
-                "(`keepRecentTokens`), or later."
+                f"The whole context is kept: a compaction leaves the newest {self._keep:,} tokens, and nothing before "
+                "them can be cut. Ask for fewer (`keepRecentTokens`), or later."
             )
         return cut
 

@@ -166,6 +166,10 @@ def _constraints(material: Material) -> Iterator[tuple[int, Question]]:
         if one.role == "user":
             for sentence in constraints(text_of(one.message)):
                 yield place, Question("constraint", clip(sentence, TEXT_CHARACTERS), entry_id=one.entry_id)
+        elif one.role == "branchSummary" and isinstance(summary := one.message.get("summary"), str):
+            for item in parse(summary).folded().constraints:
+                if not overtaken(item):
+                    yield place, Question("constraint", clip(one_line(item), TEXT_CHARACTERS), entry_id=one.entry_id)
 
 
 _UNTICKED = re.compile(r"^[ \t]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,8})?\[ ?\][ \t]+(.+)$", re.MULTILINE)

@@ -53,7 +53,7 @@ def test_nothing_to_compact(commands: Commands) -> None:
     write_session(commands.sessions, "aaaa-1", turns(1))
     for command in ("plan", "compact"):
         commands.run(command, "aaaa-1", code=1)
-        assert "20,000 recent tokens stay" in commands.errors and "`--keep-recent-tokens`" in commands.errors
+        assert "the newest 20,000 tokens" in commands.errors and "`--keep-recent-tokens`" in commands.errors
         assert commands.json(command, "aaaa-1", code=1)["error"]["reason"] == "nothingToCompact"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pi_daemon.compaction.form import parse
-from pi_daemon.compaction.material import Material
+from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.questions import draw
 from pi_daemon.compaction.retention import check
 from pi_daemon.compaction.words import tokens_of
@@ -182,3 +182,48 @@ def test_a_turn_that_began_before_is_named_by_what_was_asked() -> None:
         in parse(updated).done
     )
     assert check(updated, draw(whole)).missing == ()
+
+
+def left() -> Talk:
+    talk = Talk()
+    talk.user("Build the parser in src/parser.py. Never touch src/old.py")
+    talk.call("write", path="src/parser.py")
+    talk.answer("The parser is finished. Next I will write its tests.")
+    return talk
+
+
+def branch_summary(text: str) -> Said:
+    return Said("b", "branchSummary", {"role": "branchSummary", "summary": text, "fromId": "x"})
+
+
+def test_a_branch_that_holds_nothing_but_the_summary_of_another_goes_on_with_it() -> None:
+    first = extract(Material(left().said), kind="branch")
+    for _ in range(3):  # left again and again
+        again = extract(Material([branch_summary(first)]), kind="branch")
+        assert parse(again).goal == parse(first).goal
+        assert parse(again).constraints == parse(first).constraints == ["Never touch src/old.py"]
+        assert "src/parser.py" in again and "Earlier branch" not in again
+        assert check(again, draw(Material([branch_summary(first)]))).score == 1
+        first = again
+
+
+def test_several_of_them_are_joined() -> None:
+    other = Talk()
+    other.user("Write the manual. Always use plain words")
+    both = [branch_summary(extract(Material(one.said), kind="branch")) for one in (left(), other)]
+    found = parse(extract(Material(both), kind="branch"))
+    assert any("parser" in text for text in found.goal) and any("manual" in text for text in found.goal)
+    assert {"Never touch src/old.py", "Always use plain words"} <= set(found.constraints)
+
+
+def test_what_another_branch_came_to_stands_beside_what_was_asked_here() -> None:
+    talk = Talk()
+    talk.said.append(branch_summary(extract(Material(left().said), kind="branch")))
+    talk.user("Try the lexer first")
+    found = parse(extract(Material(talk.said)))
+    assert found.goal == ["Try the lexer first"]
+    assert "Never touch src/old.py" in found.constraints
+    told = [text for text in found.critical if text.startswith("Earlier branch: ")]
+    assert any("parser" in text for text in told) and not any("Earlier branch: Earlier" in text for text in told)
+    retention = check("## Goal\n- Try the lexer first", draw(Material(talk.said)))
+    assert any(one.text == "Never touch src/old.py" for one in retention.missing)

@@ -51,7 +51,7 @@ def test_the_cut_comes_where_enough_is_kept(keep: int, first: str, history: list
 
 @pytest.mark.parametrize("keep", [31, 40, 41, 10**9])
 def test_nothing_to_compact_where_all_is_kept(keep: int) -> None:
-    with pytest.raises(NothingToCompact, match="go on first"):
+    with pytest.raises(NothingToCompact, match="and nothing before them can be cut"):
         plan(keep, *two_turns())
 
 

@@ -6,7 +6,7 @@ can't be wrong: requests and rules from the user, results from results, decision
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -15,8 +15,8 @@ from pi_daemon.compaction.acts import Act, acts, short_command, standing_failure
 from pi_daemon.compaction.commits import commits
 from pi_daemon.compaction.evidence import Evidence
 from pi_daemon.compaction.failures import error_line
-from pi_daemon.compaction.form import Summary, parse
-from pi_daemon.compaction.labels import CHINESE, ENGLISH, Labels, last_request, waiting_for
+from pi_daemon.compaction.form import Summary, joined, parse
+from pi_daemon.compaction.labels import ALL, CHINESE, ENGLISH, Labels, last_request, overtaken, waiting_for
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.questions import Question, draw
 from pi_daemon.compaction.speech import asks_nothing, drops_goal, request_words, to_do
@@ -40,6 +40,9 @@ SPLIT_SHARE = 0.35
 
 REQUEST_CHARACTERS = 1200
 COMMANDS = 5
+ELSEWHERE = 3
+"""Items of a section of a branch that was left."""
+
 RECENT_TURNS = 3
 """A failure that came earlier and that nothing overcame is no longer in the way of what is done now."""
 
@@ -110,8 +113,11 @@ def _one(
     evidence = evidence or Evidence(said, done)
     requests = [turn for turn in made if not turn.nods]
     dropped = max((at for at, turn in enumerate(requests) if drops_goal(turn.request or "")), default=None)
+    elsewhere = [parse(text).folded() for one in said if (text := _summary(one, "branchSummary")) is not None]
     previous = material.previous if material.previous is not None else _summed_up(said)
     before = parse(previous).folded() if previous is not None else None
+    if before is None and elsewhere and not requests:  # nothing else was asked for: it goes on where those ended
+        before, elsewhere = joined(elsewhere), []
     opening = last_request(before.next_steps) if before is not None else None
     if made and made[0].request is not None:
         made[0].reply_to = reply_to or (waiting_for(before.next_steps) if before is not None else "")
@@ -136,6 +142,7 @@ def _one(
     items += _blocked(made, done, labels)
     items += decided(made, asked_next, evidence)
     items += [*_next_steps(course, labels, asked_next, evidence), *steps]
+    items += _elsewhere(elsewhere, labels)
     items += _critical(course, said, questions, labels, evidence)
     if not branch:
         items += _ran(done, labels, {line.split("`")[1] for line, _ in often}, evidence)
@@ -151,8 +158,12 @@ def _one(
 
 def _summed_up(said: Sequence[Said]) -> str | None:
     """What the last compaction among messages says: on a branch it is one of them."""
-    found = [one.message.get("summary") for one in said if one.role == "compactionSummary"]
-    return found[-1] if found and isinstance(found[-1], str) else None
+    return next((text for one in reversed(said) if (text := _summary(one, "compactionSummary")) is not None), None)
+
+
+def _summary(one: Said, role: str) -> str | None:
+    text = one.message.get("summary") if one.role == role else None
+    return text if isinstance(text, str) else None
 
 
 def _language(made: Sequence[Turn], previous: str | None) -> Labels:
@@ -208,17 +219,26 @@ def _next_steps(course: Course, labels: Labels, asked_next: str | None, evidence
     yield from (Item("next_steps", line, 66) for line in left(made, evidence))
 
 
+def _elsewhere(summaries: Iterable[Summary], labels: Labels) -> Iterator[Item]:
+    """What was tried on other branches: of each section the last, which is where that branch had got to. A rule of the
+    user's is one wherever it was stated."""
+    for body in summaries:
+        for text in body.constraints:
+            if not overtaken(text):
+                yield Item("constraints", clip(one_line(text), 300), 70)
+        for name in ("goal", "done", "in_progress", "blocked", "decisions", "critical", "next_steps"):
+            for text in body.items(name)[-ELSEWHERE:]:
+                bare_text = one_line(text)
+                for one in ALL:
+                    bare_text = bare_text.removeprefix(one.branch)
+                yield Item("critical", labels.branch + clip(bare_text, 300), 58)
+
+
 def _critical(
     course: Course, said: Sequence[Said], questions: Sequence[Question], labels: Labels, evidence: Evidence
 ) -> Iterator[Item]:
     for one in said:
-        if one.role == "branchSummary" and isinstance(summary := one.message.get("summary"), str):
-            body = parse(summary).folded()
-            for text in [*body.goal, *body.done, *body.in_progress, *body.blocked, *body.decisions, *body.critical][
-                :12
-            ]:
-                yield Item("critical", labels.branch + clip(one_line(text), 300), 58)
-        elif one.role == "custom" and (text := one_line(text_of(one.message))):
+        if one.role == "custom" and (text := one_line(text_of(one.message))):
             yield Item("critical", labels.note + clip(text, 300), 50)
     results = {act.result_entry: act for act in course.acts if act.result}
     commit_ids = {commit.id for commit in commits(course.acts)}
