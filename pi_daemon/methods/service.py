@@ -81,7 +81,12 @@ HANDLERS: dict[str, Handler] = {
 
 FEATURES: dict[str, dict[str, Any]] = {
     "branchSummary": {"summarize": True},
-    "compaction": {"summarizers": ["client", "model", "extractive"], "retention": list(POLICIES), "automatic": True},
+    "compaction": {
+        "summarizers": ["client", "model", "extractive"],
+        "retention": list(POLICIES),
+        "openCalls": ["wait", "refuse", "ignore"],
+        "automatic": True,
+    },
     "fork": {"scopes": ["path", "tree"]},
     "context": {"formats": ["agent", "llm"], "pairing": ["report", "repair"]},
     "resumeReport": {},
