@@ -10,7 +10,7 @@ from pi_daemon_client.types import DoctorFinding, DoctorResult
 
 from pi_daemon.cli import safe
 from pi_daemon.cli.exits import Exit
-from pi_daemon.cli.output import Output, plural
+from pi_daemon.cli.output import Output, plural, size
 from pi_daemon.cli.reach import Where, reach
 
 SHOWN = 20
@@ -53,9 +53,7 @@ def draw(output: Output, found: DoctorResult, *, fix: bool, full: bool) -> None:
     from rich.text import Text
 
     directory = safe.line(found["sessionsDir"])
-    looked = (
-        f"{plural(found['files'], 'session file')} in {plural(found['folders'], 'folder')}, {_size(found['bytes'])}"
-    )
+    looked = f"{plural(found['files'], 'session file')} in {plural(found['folders'], 'folder')}, {size(found['bytes'])}"
     output.print(Text.assemble((directory, "bold"), f"  {looked}"))
     for kind, title in _TITLES.items():
         rows = [one for one in found["findings"] if one["kind"] == kind]
@@ -111,11 +109,3 @@ def _alike(rows: Sequence[DoctorFinding]) -> list[list[DoctorFinding]]:
 def _short(path: str, base: str) -> str:
     """From the sessions directory on, where it lies there."""
     return safe.line(path[len(base) + 1 :] if path.startswith(base + os.sep) else path)
-
-
-def _size(size: int) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if size < 1000:
-            return f"{size:,.0f} {unit}"
-        size /= 1000  # type: ignore[assignment]
-    return f"{size:,.1f} GB"

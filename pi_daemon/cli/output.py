@@ -32,6 +32,17 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def size(of: float) -> str:
+    """`1 byte`, `12 KB`: so many bytes, in a unit in which a person thinks of them."""
+    if of < 1000:
+        return plural(int(of), "byte")
+    for unit in ("KB", "MB"):
+        of /= 1000
+        if of < 999.5:
+            return f"{of:,.0f} {unit}"
+    return f"{of / 1000:,.1f} GB"
+
+
 def _console(stream: IO[str]) -> Console:
     from rich.console import Console
 

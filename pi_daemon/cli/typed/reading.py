@@ -146,6 +146,29 @@ def context(
 
 
 @app.command(rich_help_panel=PANEL)
+def show(
+    session: Session,
+    entries: Annotated[
+        list[str], typer.Argument(metavar="ENTRY...", help="Ids, beginnings of ids, or `leaf`.", show_default=False)
+    ],
+    recover: Recover = False,
+    socket: Socket = None,
+    sessions_dir: SessionsDir = None,
+    json: Json = False,
+) -> None:
+    """Show entries in full: texts, thinking, tool calls with their arguments, results, summaries."""
+    from pi_daemon.cli.show import show
+
+    run(
+        json,
+        socket,
+        sessions_dir,
+        lambda where, output: show(where, output, session, entries, recover=recover),
+        can_recover=True,
+    )
+
+
+@app.command(rich_help_panel=PANEL)
 def resume(
     session: Session,
     leaf: Annotated[
