@@ -104,12 +104,17 @@ def _mute(path: Path) -> Failure:
 
 
 async def private(where: Where) -> AsyncClient:
-    """A daemon for this command alone."""
+    """A daemon for this command alone. Raises ServerError, and Failure with what it said where it ended at once: that
+    none answers would be no help, and to start one by hand neither."""
     arguments = ["serve", "--stdio"]
     if where.sessions_dir is not None:
         arguments += ["--sessions-dir", str(where.sessions_dir.absolute())]
     argv, environment = daemon_command(*arguments)
-    return await AsyncClient.connect_stdio(argv, env=environment, name=CLIENT_NAME, reconnect=None)
+    try:
+        return await AsyncClient.connect_stdio(argv, env=environment, name=CLIENT_NAME, reconnect=None)
+    except Unreachable as error:
+        message = error.said.removeprefix("pi-daemon: ") or error.message
+        raise Failure(Exit.NO_DAEMON, message, reason="unreachable") from error
 
 
 @asynccontextmanager

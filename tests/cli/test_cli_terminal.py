@@ -117,6 +117,11 @@ def test_serve_says_why_it_cannot(tmp_path: Path) -> None:
     (tmp_path / "state").chmod(0o755)
     refused = run(tmp_path, "serve")
     assert refused.returncode == 1 and "chmod 700" in refused.stderr and "Traceback" not in refused.stderr
+    # A command that starts one says the same, and nothing else.
+    listed = run(tmp_path, "list")
+    assert (listed.returncode, listed.stderr) == (5, refused.stderr)
+    error = json.loads(run(tmp_path, "list", "--json").stdout)["error"]
+    assert (error["reason"], error["hint"]) == ("unreachable", None)
 
 
 def test_colours_at_a_terminal_only(tmp_path: Path, commands: Commands) -> None:

@@ -47,8 +47,9 @@ async def test_nobody_there_is_unreachable(tmp_path: Path) -> None:
         await AsyncClient.connect_unix(tmp_path / "d")
     with pytest.raises(Unreachable, match="can't be started"):
         await AsyncClient.connect_stdio([f"{tmp_path}/nothing"])
-    with pytest.raises(Unreachable, match="ended with code 3: it said so"):
+    with pytest.raises(Unreachable, match="ended with code 3: it said so") as refused:
         await AsyncClient.connect_stdio(["sh", "-c", "echo it said so >&2; exit 3"])
+    assert refused.value.said == "it said so"
     with pytest.raises(Unreachable, match="does not speak the protocol"):
         await AsyncClient.connect_stdio(["sh", "-c", "yes"])
 

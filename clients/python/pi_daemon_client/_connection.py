@@ -60,7 +60,8 @@ class Connection:
         except BaseException as error:
             await self.abort()
             if isinstance(error, ConnectionLost):
-                raise Unreachable(f"no daemon answers at {endpoint}: {error}") from None
+                message = f"no daemon answers at {endpoint}: {error}"
+                raise Unreachable(message, said=self._wire.said) from None
             if isinstance(error, TimeoutError):
                 raise Unreachable(f"what listens at {endpoint} did not answer within {_GREETING} s") from None
             raise

@@ -50,6 +50,11 @@ class Wire:
         if not self.gone.is_set():
             self._write(frame(body))
 
+    @property
+    def said(self) -> str:
+        """What the other side said beside the protocol."""
+        return ""
+
     async def drain(self) -> None:
         """Waits while what was sent is not taken."""
         await self._writable.wait()
@@ -138,10 +143,13 @@ class ChildWire(Wire, asyncio.SubprocessProtocol):
             self._stderr += data
             del self._stderr[:-_STDERR_KEPT]
 
+    @property
+    def said(self) -> str:
+        return self._stderr.decode(errors="replace").strip()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        said = self._stderr.decode(errors="replace").strip()
         code = self._transport.get_returncode()
-        self._end(f"the daemon that was started here ended with code {code}" + (f": {said}" if said else ""))
+        self._end(f"the daemon that was started here ended with code {code}" + (f": {self.said}" if self.said else ""))
         self._transport.close()
         self.closed.set()
 

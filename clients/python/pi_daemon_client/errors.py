@@ -70,12 +70,14 @@ class NotConnected(ConnectionLost):
 
 
 class Unreachable(ClientError):
-    """Nobody listens there, or what listens is no daemon. `hint` says how to start one, where that is known."""
+    """Nobody listens there, or what listens is no daemon. `hint` says how to start one, where that is known; `said` is
+    what a daemon that was started for this client said on its stderr before it ended."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", said: str = "") -> None:
         super().__init__(f"{message}; {hint}" if hint else message)
         self.message = message
         self.hint = hint
+        self.said = said
 
 
 class ClientClosed(ClientError):
