@@ -8,7 +8,7 @@ from datetime import datetime
 from pi_daemon_client import ABSENT
 from pi_daemon_client.types import CatalogTotals, SessionInfo
 
-from pi_daemon.cli import safe
+from pi_daemon.cli import safe, titles
 from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where, reach
 
@@ -18,8 +18,8 @@ SHORTEST = 8
 NARROW = 72
 """Columns of a terminal below which the directory and the hour give way to the title."""
 
-TITLE = 60
-"""Characters of a session's name or first message in the table."""
+LEAST_TITLE = 24
+"""Columns that the directory leaves of the titles where the terminal is narrow."""
 
 
 async def list_sessions(where: Where, output: Output, *, cwd: str | None, limit: int, totals: bool = False) -> None:
@@ -56,42 +56,60 @@ def _sums(sums: CatalogTotals) -> str:
 
 
 def draw(output: Output, sessions: list[SessionInfo], names: dict[str, str]) -> None:
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
     narrow = output.narrow(NARROW)
     mark_open, mark_unwritten = ("●", "○") if output.unicode else ("*", "o")
-    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
-    table.add_column("session", no_wrap=True, style="cyan")
     damaged = any(session["damaged"] for session in sessions)
-    if marked := damaged or any(session["open"] or not session["persisted"] for session in sessions):
-        table.add_column("", no_wrap=True, style="green")
-    table.add_column("last message", no_wrap=True)
-    table.add_column("messages", justify="right", no_wrap=True)
-    table.add_column("title", min_width=24 if not narrow else None)
-    if not narrow:
-        table.add_column("directory", style="dim")
+    marked = damaged or any(session["open"] or not session["persisted"] for session in sessions)
+    rows: list[list[str]] = [["session", *([""] if marked else []), "last message", "messages"]]
     for session in sessions:
-        name = session["name"]
-        title = safe.line(name or session["firstMessage"])
-        title = title if len(title) <= TITLE else title[: TITLE - 1] + ("…" if output.unicode else "~")
         mark = mark_unwritten if not session["persisted"] else mark_open if session["open"] else ""
         mark += "!" if session["damaged"] else ""
-        # Where the terminal is narrow these two give way, and are cut, not folded.
-        shown_title = Text(title, "bold" if name else "", no_wrap=True, overflow="ellipsis")
-        directory = Text(safe.line(home(session["cwd"])), no_wrap=True, overflow="ellipsis")
-        table.add_row(
-            safe.line(names[session["sessionId"]]),
-            *([mark] if marked else []),
-            when(session["modified"], short=narrow),
-            f"{session['messageCount']:,}",
-            shown_title,
-            *([] if narrow else [directory]),
-        )
+        time, count = when(session["modified"], short=narrow), f"{session['messageCount']:,}"
+        rows.append([safe.line(names[session["sessionId"]]), *([mark] if marked else []), time, count])
+    shown = [titles.of_listed(output, session) for session in sessions]
+    directories = [safe.line(home(session["cwd"])) for session in sessions]
+    if output.columns is not None:
+        taken = sum(1 + max(map(cell_len, cells)) for cells in zip(*rows, strict=True))
+        directories = _fitting(output, directories, shown, output.columns - taken - 1)
+    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
+    for at, heading in enumerate(rows[0]):
+        style = "cyan" if at == 0 else "green" if not heading else None
+        table.add_column(heading, no_wrap=True, style=style, justify="right" if heading == "messages" else "left")
+    table.add_column("title")
+    if not narrow:
+        table.add_column("directory", no_wrap=True, style="dim")
+    for session, row, title, directory in zip(sessions, rows[1:], shown, directories, strict=True):
+        # The title gives way where the terminal is narrow, and is cut, not folded.
+        text = Text(title, "bold" if session["name"] else "", no_wrap=True, overflow="ellipsis")
+        table.add_row(*row, text, *([] if narrow else [directory]))
     output.table(table)
     if marked:
         broken = "  ! has lines that can't be read: pi-daemon check" if damaged else ""
         output.print(Text(f"{mark_open} open  {mark_unwritten} open, not on disk{broken}", "dim"))
+
+
+def _fitting(output: Output, directories: list[str], shown: list[str], room: int) -> list[str]:
+    """The ends of the directories, which tell most, in what the titles leave of the room."""
+    from rich.cells import cell_len
+
+    wanted = max(map(cell_len, shown), default=0)
+    width = room - min(wanted, max(LEAST_TITLE, room * 3 // 5))
+    return [end(output, directory, width) for directory in directories]
+
+
+def end(output: Output, text: str, width: int) -> str:
+    """The end of a text in so many columns."""
+    from rich.cells import cell_len
+
+    if cell_len(text) <= width:
+        return text
+    while text and cell_len(text) >= width:
+        text = text[1:]
+    return output.cut + text
 
 
 def unique(ids: list[str]) -> dict[str, str]:

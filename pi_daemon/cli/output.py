@@ -94,6 +94,11 @@ class Output:
         return (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16", "utf32")
 
     @property
+    def cut(self) -> str:
+        """What stands for the part of a text that isn't shown."""
+        return "…" if self.unicode else "~"
+
+    @property
     def columns(self) -> int | None:
         """How wide the terminal is; None where there is none, and nothing needs to be cut."""
         return self.console.width if sys.stdout.isatty() else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pi_daemon_client.types import BranchStats, Failures, ModelStats, StatsResult, TokenTotals
 
-from pi_daemon.cli import safe
+from pi_daemon.cli import columns, safe
+from pi_daemon.cli.columns import Column
 from pi_daemon.cli.listing import unique, when
 from pi_daemon.cli.naming import Opened, with_session
 from pi_daemon.cli.output import Output, plural
@@ -22,9 +23,6 @@ BRANCHES = 20
 
 METER = 40
 """Columns of the meter."""
-
-NARROW = 100
-"""Columns of a terminal below which the cache and the hour give way."""
 
 
 async def stats(where: Where, output: Output, name: str, *, window: int | None, full: bool, recover: bool) -> None:
@@ -126,63 +124,66 @@ def _meter(output: Output, found: StatsResult) -> Text:
 
 
 def _models(output: Output, models: Sequence[ModelStats]) -> None:
-    from rich.table import Table
+    columns.draw(
+        output,
+        [
+            Column("model", [_model(row) for row in models], name=True, style="cyan"),
+            Column("answers", [f"{row['answers']:,}" for row in models], 3),
+            Column("calls", [f"{row['toolCalls']:,}" for row in models], 4),
+            Column("failed", [_failed(row["failures"]) for row in models], 5),
+            *_sums([row["tokens"] for row in models]),
+        ],
+    )
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("model", overflow="fold", style="cyan")
-    for column in ("answers", "calls", "failed", *_columns(output)):
-        table.add_column(column, justify="right", no_wrap=True)
-    for row in models:
-        model = row["model"]
-        if model is not None:
-            name = safe.line(f"{model['provider']}/{model['modelId']}")
-        else:
-            name = "summaries and tools" if row["models"] == 1 else f"{row['models']:,} others"
-        cells = [f"{row['answers']:,}", f"{row['toolCalls']:,}", _failed(row["failures"])]
-        table.add_row(name, *cells, *_cells(output, row["tokens"]))
-    output.table(table)
+
+def _model(row: ModelStats) -> str:
+    model = row["model"]
+    if model is not None:
+        return safe.line(f"{model['provider']}/{model['modelId']}")
+    return "summaries and tools" if row["models"] == 1 else f"{row['models']:,} others"
 
 
 def _branches(output: Output, branches: Sequence[BranchStats], full: bool) -> None:
-    from rich.table import Table
-
     shown = branches if full or len(branches) <= BRANCHES + 1 else branches[:BRANCHES]
     names = unique([name for row in branches for name in (row["tip"], row["leftAt"]) if name is not None])
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("branch to", no_wrap=True, style="cyan")
-    table.add_column("leaves at", no_wrap=True)
-    if not output.narrow(NARROW):
-        table.add_column("last entry", no_wrap=True)
-        table.add_column("work", justify="right", no_wrap=True)
-    for column in ("entries", "calls", "failed", *_columns(output)):
-        table.add_column(column, justify="right", no_wrap=True)
-    for row in shown:
-        tip = "(before the first)" if row["main"] else f"{row['branches']:,} others"
-        tip = safe.line(names[row["tip"]]) if row["tip"] is not None else tip
-        left = "(the active path)" if row["main"] else safe.line(names[row["leftAt"]]) if row["leftAt"] else ""
-        time = row["time"]
-        times = [when(time["last"]) if time["last"] else "", duration(time["active"])]
-        table.add_row(
-            tip,
-            left,
-            *([] if output.narrow(NARROW) else times),
-            f"{row['entryCount']:,}",
-            f"{row['toolCalls']:,}",
-            _failed(row["failures"]),
-            *_cells(output, row["tokens"]),
-        )
-    output.table(table)
+    lasts = [row["time"]["last"] for row in shown]
+    columns.draw(
+        output,
+        [
+            Column("branch to", [_tip(row, names) for row in shown], name=True, style="cyan"),
+            Column("leaves at", [_left(row, names) for row in shown], 3, name=True),
+            Column("last entry", [when(last) if last else "" for last in lasts], 9),
+            Column("work", [duration(row["time"]["active"]) for row in shown], 8),
+            Column("entries", [f"{row['entryCount']:,}" for row in shown]),
+            Column("calls", [f"{row['toolCalls']:,}" for row in shown], 4),
+            Column("failed", [_failed(row["failures"]) for row in shown], 5),
+            *_sums([row["tokens"] for row in shown]),
+        ],
+    )
     if len(shown) < len(branches):
         output.print(f"{len(branches) - len(shown):,} more (--full shows them)")
 
 
-def _columns(output: Output) -> list[str]:
-    return ["in", "out", "cost"] if output.narrow(NARROW) else ["in", "out", "cache read", "cache write", "cost"]
+def _tip(row: BranchStats, names: Mapping[str, str]) -> str:
+    if row["tip"] is not None:
+        return safe.line(names[row["tip"]])
+    return "(before the first)" if row["main"] else f"{row['branches']:,} others"
 
 
-def _cells(output: Output, tokens: TokenTotals) -> list[str]:
-    cache = [] if output.narrow(NARROW) else [f"{tokens['cacheRead']:,.0f}", f"{tokens['cacheWrite']:,.0f}"]
-    return [f"{tokens['input']:,.0f}", f"{tokens['output']:,.0f}", *cache, f"{tokens['cost']:,.4f}"]
+def _left(row: BranchStats, names: Mapping[str, str]) -> str:
+    if row["main"]:
+        return "(the active path)"
+    return safe.line(names[row["leftAt"]]) if row["leftAt"] else ""
+
+
+def _sums(rows: Sequence[TokenTotals]) -> list[Column]:
+    return [
+        Column("in", [f"{tokens['input']:,.0f}" for tokens in rows], 1),
+        Column("out", [f"{tokens['output']:,.0f}" for tokens in rows], 2),
+        Column("cache read", [f"{tokens['cacheRead']:,.0f}" for tokens in rows], 6),
+        Column("cache write", [f"{tokens['cacheWrite']:,.0f}" for tokens in rows], 7),
+        Column("cost", [f"{tokens['cost']:,.4f}" for tokens in rows]),
+    ]
 
 
 def _failed(found: Failures) -> str:

@@ -191,6 +191,52 @@ def test_sixty_columns(tmp_path: Path, commands: Commands) -> None:
     assert "kind_of_another_extension" in whole
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80, 99, 100, 160])
+def test_numbers_are_whole_at_any_width(tmp_path: Path, commands: Commands, columns: int) -> None:
+    usage = {
+        "input": 43229412,
+        "output": 1020304,
+        "cacheRead": 98765432,
+        "cacheWrite": 7654321,
+        "cost": {"total": 30.33},
+    }
+    answer = {"provider": "provider", "model": "a-model-with-a-rather-long-name", "usage": usage}
+    entries = [
+        message("u1", None, "user", "x"),
+        message("a1", "u1", "assistant", [], **answer),
+        message("a2", "u1", "assistant", [], **answer),
+    ]
+    write_session(commands.sessions, "aaaa-1", entries)
+    command = ("stats", "aaaa-1", "--socket", str(commands.socket))
+    unlimited = run(tmp_path, *command).stdout
+    whole = set(re.split(r" {2,}|\n", unlimited))
+    printed = at_terminal(tmp_path, *command, columns=columns, NO_COLOR="1").replace("\r", "")
+    assert "…" not in printed
+    for table, wide in zip(printed.split("\n\n")[1:], unlimited.split("\n\n")[1:], strict=True):
+        heading, *rows = (row.rstrip() for row in table.splitlines())
+        assert all(len(row) <= columns for row in (heading, *rows))
+        numbers = [cell for row in rows for cell in re.split(" {2,}", row) if re.fullmatch("[0-9.,]+", cell)]
+        assert numbers and set(numbers) <= whole
+        all_headings = re.split(" {2,}", wide.splitlines()[0].strip())
+        _, gone, names = " ".join("\n".join(rows).split()).partition("Left out: ")
+        left_out = names.partition(";")[0].split(", ") if gone else []
+        assert [name for name in all_headings if name not in left_out] == re.split(" {2,}", heading.strip())
+        assert set(left_out) < set(all_headings) and bool(left_out) == (columns < 130)
+        assert heading.endswith("cost")
+
+
+def test_directories_keep_their_end(tmp_path: Path, commands: Commands) -> None:
+    path = write_session(commands.sessions, "aaaa-1", [message("u1", None, "user", "the title " * 10)])
+    directory = "/Users/somebody/work/projects/日本/the-project"
+    path.write_text(path.read_text().replace("/project", directory, 1))
+    command = ("list", "--socket", str(commands.socket))
+    row = at_terminal(tmp_path, *command, columns=80, NO_COLOR="1").splitlines()[1].rstrip()
+    assert row.split()[-1].startswith("…") and directory.endswith(row.split()[-1].removeprefix("…"))
+    assert row.endswith("/the-project") and row.count("…") == 2 and len(row) <= 80
+    assert directory in at_terminal(tmp_path, *command, columns=200, NO_COLOR="1")
+    assert directory in run(tmp_path, *command).stdout
+
+
 def test_the_demo_folds_what_is_heard(tmp_path: Path) -> None:
     printed = at_terminal(tmp_path, "demo", columns=60, NO_COLOR="1", TMPDIR=str(tmp_path))
     rows = [row.rstrip() for row in printed.splitlines()]
