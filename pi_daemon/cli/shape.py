@@ -21,6 +21,9 @@ TAIL = 5
 WORTH_FOLDING = 4
 """Entries that a fold must hide to be worth its line."""
 
+_LANDMARKS = frozenset({"compaction", "branch_summary"})
+"""Kinds of entries that stand for others: never folded, nor is what bears a label."""
+
 
 @dataclass(slots=True)
 class Row:
@@ -45,7 +48,8 @@ def rows(nodes: Sequence[TreeNode], leaf_id: str | None, *, fold: bool = True) -
         index, depth, side = stack.pop()
         node, kids = nodes[index], children[index]
         root = not side and index in roots
-        plain = len(kids) == 1 and not side and not root and "label" not in node and node["id"] != leaf_id
+        landmark = "label" in node or node["id"] == leaf_id or node["type"] in _LANDMARKS
+        plain = len(kids) == 1 and not side and not root and not landmark
         result.append(Row(node, depth, side, root, plain))
         if kids:
             main = max(kids, key=lambda kid: (nodes[kid]["onPath"], sizes[kid], kid))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi_daemon_client.types import BranchStats, Failures, ModelStats, StatsResult, TokenTotals
 
-from pi_daemon.cli import columns, safe
+from pi_daemon.cli import columns, safe, titles
 from pi_daemon.cli.columns import Column
 from pi_daemon.cli.listing import unique, when
 from pi_daemon.cli.naming import Opened, with_session
@@ -36,7 +36,7 @@ async def stats(where: Where, output: Output, name: str, *, window: int | None, 
         if output.as_json:
             output.json(found)
         else:
-            draw(output, found, title=opened.state["name"], full=full)
+            draw(output, found, title=await titles.of_opened(output, opened.client, opened.state), full=full)
 
     await with_session(where, name, output, show, recover=recover)
 
@@ -49,11 +49,10 @@ def _with_window(found: StatsResult, window: int, reserve: int) -> StatsResult:
     return found
 
 
-def draw(output: Output, found: StatsResult, *, title: str | None = None, full: bool = False) -> None:
+def draw(output: Output, found: StatsResult, *, title: str, full: bool) -> None:
     from rich.text import Text
 
-    name = safe.line(title or "unnamed session")
-    output.print(Text.assemble((name, "bold"), f"  {safe.line(found['sessionId'])}"))
+    output.print(Text.assemble((title, "bold"), f"  {safe.line(found['sessionId'])}"))
     for line in _facts(found):
         output.print(line)
     output.print(_meter(output, found))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pi_daemon_client.types import SessionState, TreeNode, TreeResult
 
-from pi_daemon.cli import safe
+from pi_daemon.cli import safe, titles
 from pi_daemon.cli.naming import Opened, with_session
 from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where
@@ -76,7 +76,8 @@ async def tree(
             else:
                 output.json({"sessionId": opened.id, **found})
         else:
-            draw(output, opened.state, found, fold=fold, reasons=reasons)
+            title = await titles.of_opened(output, opened.client, opened.state)
+            draw(output, opened.state, found, title=title, fold=fold, reasons=reasons)
 
     await with_session(where, name, output, show, recover=recover)
 
@@ -98,6 +99,7 @@ def draw(
     state: SessionState,
     found: TreeResult,
     *,
+    title: str,
     fold: bool = True,
     reasons: dict[str, tuple[bool, str]] | None = None,
 ) -> None:
@@ -105,9 +107,8 @@ def draw(
 
     marks = UNICODE if output.unicode else ASCII
     nodes = found["nodes"]
-    title = state["name"] or "unnamed session"
     count = counted(len(nodes), state["entryCount"])
-    output.print(Text.assemble((safe.line(title), "bold"), f"  {safe.line(state['sessionId'])}  {count}", ""))
+    output.print(Text.assemble((title, "bold"), f"  {safe.line(state['sessionId'])}  {count}", ""))
     leaf = shown_leaf(found)
     outside = None if reasons is None else {name for name, (inside, _) in reasons.items() if not inside}
     for line in lines(rows(nodes, leaf, fold=fold), leaf, marks, output.columns, outside):

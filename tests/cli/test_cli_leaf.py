@@ -99,3 +99,26 @@ def test_leaf_where_nothing_is_of_the_conversation(commands: Commands) -> None:
         "The leaf is before the first entry."
         in commands.json("label", "bbbb-1", "leaf", "x", code=3)["error"]["message"]
     )
+
+
+def test_the_heading_has_the_title_of_the_list(commands: Commands) -> None:
+    first = [text("the first\nwords of "), text("it " + "and so on " * 20)]
+    before = [message(f"s{number}", f"s{number - 1}" if number else None, "system", "x") for number in range(9)]
+    write_session(commands.sessions, "aaaa-1", [*before, message("u1", "s8", "user", first)])
+    write_session(commands.sessions, "bbbb-1", [line("custom", "c1", None, customType="x", data=1)])
+    listed = next(row for row in commands.run("list").splitlines() if row.startswith("aaaa-1"))
+    for command in ("tree", "stats"):
+        title = commands.run(command, "aaaa-1").split("  ")[0]
+        assert title.startswith("the first words of it and so on") and title.endswith("…") and title in listed
+        assert commands.run(command, "bbbb-1").startswith("unnamed session  bbbb-1")
+    commands.run("rename", "aaaa-1", "a name")
+    assert commands.run("tree", "aaaa-1").startswith("a name  aaaa-1")
+
+
+def test_what_users_said_is_folded_on_request_alone(commands: Commands) -> None:
+    said = [message(f"u{number}", f"u{number - 1}" if number else None, "user", "x") for number in range(40)]
+    write_session(commands.sessions, "aaaa-1", said)
+    assert " more: " in commands.run("tree", "aaaa-1")
+    assert " more: " not in commands.run("tree", "aaaa-1", "--filter", "user-only")
+    assert " more: " in commands.run("tree", "aaaa-1", "--filter", "user-only", "--fold")
+    assert " more: " not in commands.run("tree", "aaaa-1", "--no-fold")

@@ -78,6 +78,17 @@ def test_a_long_stretch_is_folded_around_what_matters() -> None:
     assert len(rows(tree, "99", fold=False)) == 100
 
 
+def test_what_stands_for_others_is_never_folded() -> None:
+    tree = nodes(None, *(str(number) for number in range(99)), path=map(str, range(100)))
+    tree[30]["type"], tree[70]["type"] = "compaction", "branch_summary"
+    for node in (tree[30], tree[70]):
+        del node["role"]
+    shown = drawn(rows(tree, "99"), "99")
+    assert any(row.startswith("* 30       compaction") for row in shown)
+    assert any(row.startswith("* 70       branch_summary") for row in shown)
+    assert sum(" more: " in row for row in shown) == 3
+
+
 def test_short_stretches_are_not_folded() -> None:
     for count in range(1, HEAD + TAIL + 4):
         tree = nodes(None, *(str(number) for number in range(count)))

@@ -20,7 +20,7 @@ from pi_daemon_client.types import ContextResult, SubscribeSince
 
 from pi_daemon.cli import compaction as compaction_view
 from pi_daemon.cli import context as context_view
-from pi_daemon.cli import safe
+from pi_daemon.cli import safe, titles
 from pi_daemon.cli import tree as tree_view
 from pi_daemon.cli.demo.process import DemoDaemon
 from pi_daemon.cli.demo.scene import BY_PATTERN, MENDED, Scene
@@ -153,7 +153,8 @@ class Demo:
         state = await self.panel.open_session(self._session)
         self.result["tree"] = tree
         if not self.output.as_json:
-            tree_view.draw(self.output, state, tree)
+            title = await titles.of_opened(self.output, self.panel, state)
+            tree_view.draw(self.output, state, tree, title=title)
         contexts: dict[str, ContextResult] = {}
         for name, leaf in (("first way", first), ("second way", second)):
             self.step(f"What a model would see on the {name}")

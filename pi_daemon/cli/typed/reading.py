@@ -91,7 +91,14 @@ def search(
 def tree(
     session: Session,
     filter: Annotated[Filter, typer.Option(**choice(Filter), help="Which entries to show.")] = Filter.DEFAULT,
-    fold: Annotated[bool, typer.Option("--fold/--no-fold", help="Shorten long straight stretches.")] = True,
+    fold: Annotated[
+        bool | None,
+        typer.Option(
+            "--fold/--no-fold",
+            help="Shorten long straight stretches, but for compactions, summaries of branches and labels. Default: "
+            "--fold, and --no-fold with --filter user-only.",
+        ),
+    ] = None,
     context: Annotated[bool, typer.Option("--context", help="Mark what the model doesn't know.")] = False,
     recover: Recover = False,
     socket: Socket = None,
@@ -106,7 +113,13 @@ def tree(
         socket,
         sessions_dir,
         lambda where, output: tree(
-            where, output, session, filter=FILTERS[filter], fold=fold, context=context, recover=recover
+            where,
+            output,
+            session,
+            filter=FILTERS[filter],
+            fold=filter is not Filter.USER_ONLY if fold is None else fold,
+            context=context,
+            recover=recover,
         ),
         can_recover=True,
     )
