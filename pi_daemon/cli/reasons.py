@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pi_daemon_client.types import ExplainedEntry
 
+FACT = 60
+"""Characters of a fact that is named within a sentence."""
 
-def phrase(entry: ExplainedEntry) -> str:
-    """What goes on after "is in the context:" or "is not in the context:"."""
+_STORED = {"asStored": "as they are stored", "edited": "as a context edit has them", "summary": "summaries"}
+
+
+def phrase(entry: ExplainedEntry, *, brief: bool = False) -> str:
+    """What goes on after "is in the context:" or "is not in the context:". `brief`: of a summary's facts the numbers
+    alone, for one sentence among many."""
     if entry["inContext"]:
         return _inside(entry)
     by, compaction = entry.get("byId", ""), entry.get("compactionId", "")
@@ -28,7 +34,7 @@ def phrase(entry: ExplainedEntry) -> str:
         case "noLeaf":
             return "the leaf is before the first entry"
         case "otherBranch" | "afterLeaf":
-            return _beside(entry)
+            return _beside(entry, brief)
         case "orphaned":
             took = f", perhaps with line {entry['line']}, which can't be read" if "line" in entry else ""
             if root == entry["id"]:
@@ -43,9 +49,9 @@ def phrase(entry: ExplainedEntry) -> str:
             return f"the path to the leaf begins at {root}, whose parent {missing} is missing{took}"
         case "compacted":
             before = f" (and by {entry['firstCompactionId']} before)" if "firstCompactionId" in entry else ""
-            return f"covered by compaction {compaction}{before}{_named(entry)}"
+            return f"covered by compaction {compaction}{before}{_named(entry, brief)}"
         case "olderCompaction":
-            return f"compaction {compaction} came after it{_named(entry)}"
+            return f"compaction {compaction} came after it{_named(entry, brief)}"
         case "foldedSystem":
             return f"a system message, folded into compaction {compaction}"
         case "droppedSystem":
@@ -77,7 +83,7 @@ def _inside(entry: ExplainedEntry) -> str:
     return f"{place}, as it is stored"
 
 
-def _beside(entry: ExplainedEntry) -> str:
+def _beside(entry: ExplainedEntry, brief: bool) -> str:
     branch, left = entry.get("branchId", ""), entry.get("leftAtId")
     if entry["reason"] == "afterLeaf":
         where = f"after the leaf {left}" + (f", below {branch}" if branch != entry["id"] else "")
@@ -89,31 +95,38 @@ def _beside(entry: ExplainedEntry) -> str:
         where = f"on another branch, which left at {left} with {branch}"
     if "summaryId" not in entry:
         return where
-    return f"{where}; {entry['summaryId']} sums that branch up{_count(entry, ' and')}"
+    return f"{where}; {entry['summaryId']} sums that branch up{_count(entry, ' and', brief)}"
 
 
-def _named(entry: ExplainedEntry) -> str:
+def _named(entry: ExplainedEntry, brief: bool) -> str:
     if "byId" in entry:
         return f", whose summary {entry['byId']} omits"
-    return _count(entry, ", whose summary")
+    return _count(entry, ", whose summary", brief)
 
 
-def _count(entry: ExplainedEntry, words: str) -> str:
+def _count(entry: ExplainedEntry, words: str, brief: bool) -> str:
     """What the summary says of the entry, if it was asked."""
     facts = entry.get("facts")
     if facts is None:
         return ""
-    if not facts["asked"]:
+    kept, asked = facts["kept"], facts["asked"]
+    if brief:
+        return f" ({kept} of {asked} {'fact' if asked == 1 else 'facts'})" if asked else ""
+    if not asked:
         return " (it states no path, error or request that the summary could lack)"
-    if facts["asked"] == 1:
-        return f"{words} {'names' if facts['kept'] else 'lacks'} its one fact"
-    return f"{words} names {facts['kept'] or 'none'} of its {facts['asked']} facts"
+    if asked > 1:
+        return f"{words} names {kept or 'none'} of its {asked} facts"
+    if kept or not facts["missing"]:
+        return f"{words} {'names' if kept else 'lacks'} its one fact"
+    fact = facts["missing"][0]
+    text = fact["text"] if len(fact["text"]) <= FACT else f"{fact['text'][: FACT - 3]}..."
+    return f"{words} lacks its one fact ({fact['kind']}: {text})"
 
 
-def groups(entry: ExplainedEntry) -> str | None:
-    """What entries that are out for the same reason are counted as; None for what is in the context."""
+def groups(entry: ExplainedEntry) -> str:
+    """What entries that are in the context, or out of it, for the same reason are counted as."""
     if entry["inContext"]:
-        return None
+        return _STORED.get(entry["reason"], entry["reason"])
     match entry["reason"]:
         case "compacted":
             return f"covered by compaction {entry.get('compactionId', '')}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pi_daemon_client import ABSENT, Absent, ServerError
@@ -13,7 +15,7 @@ from pi_daemon.cli.exits import Exit, Failure
 from pi_daemon.cli.naming import LEAF, Opened, entry_id, with_session
 from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where
-from pi_daemon.cli.reasons import groups, phrase
+from pi_daemon.cli.reasons import FACT, groups, phrase
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,6 +28,18 @@ ASCII_MARKS = ("*", "x")
 _ID = 8
 """Characters of an entry's id in the table: all of those that pi makes."""
 
+FACTS = 5
+"""Facts of an entry that are named."""
+
+_MANY = 3
+"""Hits of a text above which each is told of in few words."""
+
+EXAMPLES = 3
+"""Ids that are named of entries which are counted together."""
+
+_RANGES = 3
+"""Stretches of the path that are told of them; where there are more, where the first begins and the last ends."""
+
 
 async def why(
     where: Where,
@@ -35,8 +49,12 @@ async def why(
     entry: str | None,
     query: str | None,
     leaf: str | None,
+    every: bool,
     recover: bool,
 ) -> Exit | None:
+    """`every`: each entry in a line, where they are summed up by their reasons else. Raises Failure."""
+    if every and (entry is not None or query is not None):
+        raise Failure(Exit.USAGE, "--all is for all entries: leave out ENTRY and --query.", reason="invalidParams")
     if entry is not None and query is not None:
         raise Failure(Exit.USAGE, "Name an entry, or search a text with --query: not both.", reason="invalidParams")
     if query == "":
@@ -49,8 +67,9 @@ async def why(
                 found = await _one(opened, entry, leaf_id)
             else:
                 searched = ABSENT if query is None else query
+                previews = every or query is not None or output.as_json
                 found = await opened.client.whole_explanation(
-                    opened.id, query=searched, leaf_id=leaf_id, previews=True, progress=progress
+                    opened.id, query=searched, leaf_id=leaf_id, previews=previews, progress=progress
                 )
         if output.as_json:
             output.json({"sessionId": opened.id, **found})
@@ -59,8 +78,11 @@ async def why(
                 draw_entry(output, one)
         elif query is not None:
             draw_hits(output, found, query)
-        else:
+        elif every:
             draw_table(output, found)
+        else:
+            path = await opened.client.path(opened.id, leaf_id=found["leafId"])
+            draw_reasons(output, found, path["entryIds"])
         return Exit.NOT_FOUND if query is not None and not found["entries"] else None
 
     return await with_session(where, name, output, show, recover=recover)
@@ -77,10 +99,10 @@ async def _one(opened: Opened, name: str, leaf_id: str | Absent) -> ExplainResul
     return await opened.client.explain(opened.id, entry_id=await entry_id(opened, name), leaf_id=leaf_id)
 
 
-def sentence(entry: ExplainedEntry) -> str:
+def sentence(entry: ExplainedEntry, *, brief: bool = False) -> str:
     """One sentence, safe for a terminal."""
     name = safe.line(entry["id"]) if entry["id"] is not None else f"line {entry.get('line', '?')}"
-    said = safe.line(phrase(entry))
+    said = safe.line(phrase(entry, brief=brief))
     return f"{name} is in the context: {said}" if entry["inContext"] else f"{name} is not in the context: {said}"
 
 
@@ -91,10 +113,13 @@ def draw_entry(output: Output, entry: ExplainedEntry) -> None:
     if shown := entry.get("preview"):
         output.print(Text(f"    {_kind(entry)}: {safe.line(shown)}", "dim"))
     if "facts" in entry:
-        missing = entry["facts"]["missing"]
+        facts = entry["facts"]
+        missing = facts["missing"][:FACTS]
+        if facts["asked"] == 1 and missing and len(missing[0]["text"]) <= FACT:
+            return  # the sentence has it whole
         for fact in missing:
             output.print(Text(f"    not in the summary: {fact['kind']}: {safe.line(fact['text'])}"))
-        rest = entry["facts"]["asked"] - entry["facts"]["kept"] - len(missing)
+        rest = facts["asked"] - facts["kept"] - len(missing)
         if rest > 0:
             output.print(Text(f"    ... {rest} more", "dim"))
 
@@ -122,7 +147,9 @@ def draw_hits(output: Output, found: ExplainResult, query: str) -> None:
         verdict = f"the model is sent it {' and '.join(ways)}"
     output.print(Text(f"{plural(len(hits), 'entry', 'entries')} {has} {wanted!r}: {verdict}", "bold"))
     for hit in hits:
-        output.wrapped(Text(sentence(hit) + _instead(hit), "" if hit.get("textInContext") else "dim"), 4)
+        output.wrapped(
+            Text(sentence(hit, brief=len(hits) > _MANY) + _instead(hit), "" if hit.get("textInContext") else "dim"), 4
+        )
         output.print(Text.assemble(f"    {_kind(hit)}, {hit.get('foundIn', '')}: ", safe.line(hit.get("snippet", ""))))
 
 
@@ -146,16 +173,63 @@ def draw_table(output: Output, found: ExplainResult) -> None:
     width = max((len(_kind(entry)) for entry in entries), default=0)
     for entry in entries:
         output.line(_row(entry, marks, min(width, 21)))
-    inside = sum(entry["inContext"] for entry in entries)
-    leaf = found["leafId"]
-    at = f"at {safe.line(leaf)}" if leaf is not None else "before the first entry"
-    there = sum(entry["reason"] != "damagedLine" for entry in entries)
-    output.print(Text(f"{plural(there, 'entry', 'entries')}, {inside:,} in the context {at}", "bold"))
-    counts = Counter(group for entry in entries if (group := groups(entry)) is not None)
+    output.print(_total(found))
+    counts = Counter(groups(entry) for entry in entries if not entry["inContext"])
     for group, count in counts.most_common():
         output.print(f"{count:>8,}  {safe.line(group)}")
     if entries:
         output.print(Text(f"{marks[0]} in the context  {marks[1]} not", "dim"))
+
+
+def draw_reasons(output: Output, found: ExplainResult, path: Sequence[str]) -> None:
+    """How many entries are in the context and out of it for the same reason, which part of the path they are, and some
+    of their ids."""
+    from rich.text import Text
+
+    places = {id: number for number, id in enumerate(path, 1)}
+    output.print(_total(found))
+    if path:
+        output.print(f"The path to it has {plural(len(path), 'entry', 'entries')}.")
+    for inside, heading in ((True, "In the context:"), (False, "Not in the context:")):
+        alike: defaultdict[str, list[str | None]] = defaultdict(list)
+        for entry in found["entries"]:
+            if entry["inContext"] == inside:
+                alike[groups(entry)].append(entry["id"])
+        if alike:
+            output.print(Text(heading, "bold"))
+        for group, ids in sorted(alike.items(), key=lambda pair: -len(pair[1])):
+            named = [id for id in ids if id is not None]
+            said = [group, *_stretches([places[id] for id in named if id in places])]
+            output.wrapped(Text(f"{len(ids):>8,}  {safe.line('; '.join([*said, *_examples(named)]))}"), 10)
+    if found["entries"]:
+        output.print(Text("--all lists each of them, `pi-daemon why SESSION ENTRY` says more of one.", "dim"))
+
+
+def _total(found: ExplainResult) -> Text:
+    from rich.text import Text
+
+    entries, leaf = found["entries"], found["leafId"]
+    inside = sum(entry["inContext"] for entry in entries)
+    at = f"at {safe.line(leaf)}" if leaf is not None else "before the first entry"
+    there = sum(entry["reason"] != "damagedLine" for entry in entries)
+    return Text(f"{plural(there, 'entry', 'entries')}, {inside:,} in the context {at}", "bold")
+
+
+def _stretches(places: Sequence[int]) -> Iterator[str]:
+    """Which part of the path that is, if any."""
+    ordered = sorted(places)
+    # What follows without a gap has the same distance to its number.
+    runs = [list(run) for _, run in groupby(enumerate(ordered), key=lambda pair: pair[1] - pair[0])]
+    ranges = [(run[0][1], run[-1][1]) for run in runs]
+    if len(ranges) > _RANGES:
+        yield f"path {ordered[0]:,}-{ordered[-1]:,} here and there"
+    elif ranges:
+        yield "path " + ", ".join(f"{first:,}" if first == last else f"{first:,}-{last:,}" for first, last in ranges)
+
+
+def _examples(ids: Sequence[str]) -> Iterator[str]:
+    if ids:
+        yield ", ".join(id[:_ID] for id in ids[:EXAMPLES]) + (", ..." if len(ids) > EXAMPLES else "")
 
 
 def _row(entry: ExplainedEntry, marks: tuple[str, str], width: int) -> Text:

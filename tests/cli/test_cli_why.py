@@ -68,7 +68,7 @@ def test_a_text_in_details_is_never_sent(commands: Commands) -> None:
 
 def test_all_entries_as_a_table(commands: Commands) -> None:
     write_session(commands.sessions, "aaaa-1", compacted())
-    printed = commands.run("why", "aaaa-1").splitlines()
+    printed = commands.run("why", "aaaa-1", "--all").splitlines()
     assert [row.split()[:2] for row in printed[:7]] == [
         ["×", "u1"],
         ["×", "a1"],
@@ -82,6 +82,58 @@ def test_all_entries_as_a_table(commands: Commands) -> None:
     assert "       2  covered by compaction c1" in printed
     found = commands.json("why", "aaaa-1")
     assert (found["sessionId"], found["leafId"], len(found["entries"])) == ("aaaa-1", "l1", 7)
+
+
+def test_all_entries_by_their_reasons(commands: Commands) -> None:
+    write_session(commands.sessions, "aaaa-1", compacted())
+    assert commands.run("why", "aaaa-1").splitlines() == [
+        "7 entries, 3 in the context at l1",
+        "The path to it has 6 entries.",
+        "In the context:",
+        "       2  as they are stored; path 3, 5; u2, u3",
+        "       1  summaries; path 4; c1",
+        "Not in the context:",
+        "       2  covered by compaction c1; path 1-2; u1, a1",
+        "       1  on another branch, from a1; x1",
+        "       1  of the type label, which never enters a context; path 6; l1",
+        "--all lists each of them, `pi-daemon why SESSION ENTRY` says more of one.",
+    ]
+    assert "the path" not in commands.run("why", "aaaa-1", "--all")
+    for more in (["u1"], ["--query", "x"]):
+        assert commands.json("why", "aaaa-1", *more, "--all", code=2)["error"]["reason"] == "invalidParams"
+
+
+def test_reasons_of_a_long_session_are_few_lines(commands: Commands) -> None:
+    entries = [message("e0", None, "user", "0")]
+    for number in range(1, 1000):
+        id, parent = f"e{number}", f"e{number - 1}"
+        label = line("label", id, parent, targetId="e0", label=ESCAPE)
+        entries.append(label if number % 2 else message(id, parent, "user", str(number)))
+    write_session(commands.sessions, "aaaa-1", entries)
+    printed = commands.run("why", "aaaa-1").splitlines()
+    assert len(printed) == 7
+    assert printed[3] == "     500  as they are stored; path 1-999 here and there; e0, e2, e4, ..."
+
+
+def test_the_facts_that_a_summary_lacks_have_names(commands: Commands) -> None:
+    calls = [{"type": "toolCall", "id": f"c{n}", "name": "write", "arguments": {"path": f"f{n}.py"}} for n in range(8)]
+    entries = [
+        *(message(f"u{n}", f"u{n - 1}" if n else None, "user", f"Look for zebra {n}" + ESCAPE) for n in range(5)),
+        message("u5", "u4", "user", "Say what you find of it, " * 9),
+        message("a1", "u5", "assistant", calls, provider="p", model="m"),
+        line("compaction", "c1", "a1", summary="Nothing.", tokensBefore=1),
+    ]
+    write_session(commands.sessions, "aaaa-1", entries)
+    said = commands.run("why", "aaaa-1", "u2").splitlines()
+    assert "whose summary lacks its one fact (request: Look for zebra 2" in said[0] and len(said) == 2
+    said = commands.run("why", "aaaa-1", "u5").splitlines()
+    assert said[0].endswith("...)") and said[2].startswith("    not in the summary: request: Say what you find")
+    said = commands.run("why", "aaaa-1", "a1").splitlines()
+    assert sum(row.startswith("    not in the summary: ") for row in said) == 5
+    assert said[-1] == f"    ... {commands.json('why', 'aaaa-1', 'a1')['entries'][0]['facts']['asked'] - 5} more"
+    many = commands.run("why", "aaaa-1", "--query", "zebra")
+    assert many.count("covered by compaction c1 (0 of 1 fact)\n") == 5 and "lacks" not in many
+    assert "lacks its one fact (request: " in commands.run("why", "aaaa-1", "--query", "zebra 2")
 
 
 def test_a_damaged_line(commands: Commands) -> None:
@@ -125,7 +177,7 @@ def test_every_reason_has_its_words(reason: Any) -> None:
         "reason": reason,
     }
     assert phrase(entry) != reason
-    assert (groups(entry) is None) == entry["inContext"]
+    assert groups(entry) != reason
     more: dict[str, Any] = dict.fromkeys(("byId", "compactionId", "branchId", "leftAtId", "rootId"), "e2")
     told: Any = {**entry, **more, "missingId": "e3", "targetId": "e4", "summaryId": "e5", "line": 7}
     assert "None" not in phrase(told) and "''" not in phrase({**told, "role": "later"})

@@ -226,6 +226,9 @@ def why(
     leaf: Annotated[
         str | None, typer.Option("--leaf", metavar="ENTRY", help="At this entry, not at the session's leaf.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="List each entry, where they are summed up by their reasons else.")
+    ] = False,
     recover: Recover = False,
     socket: Socket = None,
     sessions_dir: SessionsDir = None,
@@ -238,7 +241,9 @@ def why(
         json,
         socket,
         sessions_dir,
-        lambda where, output: why(where, output, session, entry=entry, query=query, leaf=leaf, recover=recover),
+        lambda where, output: why(
+            where, output, session, entry=entry, query=query, leaf=leaf, every=every, recover=recover
+        ),
         can_recover=True,
     )
 
