@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 
@@ -13,7 +15,11 @@ from pi_daemon.cli.naming import Opened, entry_id, with_session
 from pi_daemon.cli.output import Output
 from pi_daemon.cli.reach import Where
 
-_MARKDOWN = frozenset({".md", ".markdown"})
+_FORMATS = {"": "jsonl", ".jsonl": "jsonl", ".md": "markdown", ".markdown": "markdown"}
+"""What a file's name says of the format."""
+
+_SUFFIXES = {"jsonl": ".jsonl", "tree": ".jsonl", "markdown": ".md"}
+"""Of a file that gets its name here."""
 
 
 async def export(
@@ -29,8 +35,7 @@ async def export(
     recover: bool,
 ) -> None:
     """Without a `format` the file's name says it. Raises Failure."""
-    if format is None:
-        format = "markdown" if file is not None and file.suffix.lower() in _MARKDOWN else "jsonl"
+    format = _checked(file, format)
     if format == "tree" and leaf is not None:
         raise Failure(Exit.USAGE, "A tree has all leaves: --leaf is for the other formats.")
 
@@ -41,7 +46,7 @@ async def export(
                 opened.id,
                 format,  # type: ignore[arg-type]
                 leaf_id=leaf_id,
-                path=str(file) if file is not None else ABSENT,
+                path=str(_in_folder(file, opened.id, format)) if file is not None else ABSENT,
                 thinking=thinking,
                 full=full,
                 progress=progress,
@@ -54,6 +59,36 @@ async def export(
             _print(found["text"])
 
     await with_session(where, name, output, do, recover=recover)
+
+
+def _checked(file: Path | None, format: str | None) -> str:
+    """The format, once it is known that there is a place for the file. Raises Failure."""
+    if file is None or os.path.isdir(file):
+        return format or "jsonl"
+    format = format or _format_of(file)
+    if not os.path.isdir(file.parent):
+        what = "is no directory" if os.path.lexists(file.parent) else "does not exist"
+        raise Failure(Exit.FAILED, f"The directory {file.parent} {what}.", reason="directoryNotFound")
+    return format
+
+
+def _format_of(file: Path) -> str:
+    """Raises Failure where its name says none: what is in the file would be a surprise."""
+    if (format := _FORMATS.get(file.suffix.lower())) is None:
+        raise Failure(
+            Exit.USAGE,
+            f"There is no format for {file.suffix}: a FILE.md is a document, a FILE.jsonl a session file.",
+            hint="Or give --format jsonl, tree or markdown.",
+            reason="invalidParams",
+        )
+    return format
+
+
+def _in_folder(file: Path, session_id: str, format: str) -> Path:
+    """A file in it, where that is a directory. An id may be anything that a file's header says."""
+    if not os.path.isdir(file):
+        return file
+    return file / (re.sub(r"[^\w-]+", "-", session_id) + _SUFFIXES[format])
 
 
 def _print(text: str) -> None:

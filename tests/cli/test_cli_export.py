@@ -38,6 +38,24 @@ def test_export(commands: Commands, tmp_path: Path) -> None:
     assert "among the sessions" in commands.errors
 
 
+def test_where_an_export_goes(commands: Commands, tmp_path: Path) -> None:
+    write_session(commands.sessions, "aaaa-1", conversation())
+    assert commands.json("export", "aaaa-1", "-o", str(tmp_path))["path"] == str(tmp_path / "aaaa-1.jsonl")
+    document = commands.json("export", "aaaa-1", "-o", f"{tmp_path}/", "--format", "markdown")["path"]
+    assert document == str(tmp_path / "aaaa-1.md") and Path(document).read_text().startswith("# hello")
+    assert commands.json("export", "aaaa-1", "-o", str(tmp_path), code=1)["error"]["data"]["errno"] == "EEXIST"
+    gone = commands.json("export", "aaaa-1", "-o", str(tmp_path / "nope" / "x.md"), code=1)["error"]
+    assert gone["message"] == f"The directory {tmp_path}/nope does not exist."
+    beside = commands.json("export", "aaaa-1", "-o", f"{document}/x.md", code=1)["error"]
+    assert beside["message"] == f"The directory {document} is no directory."
+    page = tmp_path / "x.html"
+    refused = commands.json("export", "aaaa-1", "-o", str(page), code=2)["error"]
+    assert "no format for .html" in refused["message"] and "jsonl, tree or markdown" in refused["hint"]
+    assert not page.exists()
+    commands.run("export", "aaaa-1", "-o", str(page), "--format", "markdown")
+    assert page.read_text().startswith("# hello")
+
+
 def test_stats(commands: Commands) -> None:
     usage = {"input": 1000, "output": 20, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 1027, "cost": {"total": 0.5}}
     failed = {"toolName": "read", "toolCallId": "call-1", "isError": True}

@@ -305,7 +305,7 @@ def export(
         typer.Option(
             **choice(ExportFormat),
             help="A session file of one path, every line of the file, or a document to read. "
-            "Default: markdown for a FILE.md, else jsonl.",
+            "Default: what the name of the FILE says, else jsonl.",
         ),
     ] = None,
     leaf: Annotated[
@@ -317,7 +317,8 @@ def export(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write it there, where nothing is yet; else, and for `-`, it is printed.",
+            help="Write it there, where nothing is yet: to FILE.md, FILE.jsonl, or into a directory by the session's "
+            "id. Else, and for `-`, it is printed.",
         ),
     ] = None,
     thinking: Annotated[
