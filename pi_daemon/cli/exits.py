@@ -3,7 +3,7 @@
 0    done
 1    refused or failed
 2    the command line makes no sense
-3    no session (or entry) of that name, more than one, or a file that is no session
+3    no session (or entry) of that name, more than one, or a file that is no session; nothing was found
 4    the session file is damaged
 5    no daemon answers, or the connection to it was lost
 130  interrupted
@@ -76,6 +76,8 @@ _HINTS = {
     "overloaded": "Run the command again in a moment.",
 }
 
+_TYPED = frozenset({"sessionId", "id", "query", "after", "before"})
+"""Parameters that are what was typed: where one is refused, the command line makes no sense."""
 
 _WORDS = (
     (r", or use `at`", ", or leave out --before"),
@@ -105,8 +107,8 @@ def failure_of(error: ClientError, *, recover: bool = False) -> Failure:
         code = _CODES.get(error.reason, Exit.FAILED)
         if error.reason == "sessionCorrupted" and error.data.get("recoverable") is False:
             code, hint = Exit.NOT_FOUND, None
-        if error.reason == "invalidParams" and error.data.get("path") in ("sessionId", "id"):
-            code = Exit.USAGE  # what was typed can be no id
+        if error.reason == "invalidParams" and error.data.get("path") in _TYPED:
+            code = Exit.USAGE
         return Failure(code, message, hint=hint, reason=error.reason, data=error.data)
     if isinstance(error, ConnectionLost):
         hint = "Whether the command was carried out is unknown: look with `pi-daemon tree`."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from pi_daemon_client import ABSENT, AsyncClient
 from pi_daemon_client.types import SearchHit, SearchResult
 
 from pi_daemon.cli import safe
+from pi_daemon.cli.exits import Exit
 from pi_daemon.cli.listing import home, unique, when
 from pi_daemon.cli.output import Output, plural
 from pi_daemon.cli.reach import Where, reach
@@ -45,29 +47,32 @@ class Asked(Struct, frozen=True):
     before: str | None = None
 
 
-async def search(where: Where, output: Output, asked: Asked, *, limit: int, wait: float) -> None:
-    """`wait`: seconds for the index to be complete."""
+async def search(where: Where, output: Output, asked: Asked, *, limit: int, wait: float) -> Exit:
+    """`limit` 0: all. `wait`: seconds for the index to be complete."""
+    most = limit or sys.maxsize
     async with reach(where, output) as client, output.working("Searching") as progress:
         until = time.monotonic() + wait
         while True:
-            first = await _page(client, asked, None, limit)
+            first = await _page(client, asked, None, most)
             if first["complete"] or time.monotonic() >= until:
                 break
             progress({"message": "Indexing what was said", "percentage": int(100 * first["indexed"])})
             await asyncio.sleep(POLL)
-        hits, more = await _rest(client, asked, first, limit)
+        hits, more = await _rest(client, asked, first, most)
+    code = Exit.OK if hits else Exit.NOT_FOUND
     if output.as_json:
         output.json({"hits": hits, "complete": first["complete"], "indexed": first["indexed"], "more": more})
-        return
+        return code
     if not hits:
         output.print("Nothing was found." + _unknown_role(asked.role))
     draw(output, hits, asked.query)
     if more:
-        output.print(f"The first {plural(len(hits), 'hit')}; --limit shows more.")
+        output.print(f"The first {plural(len(hits), 'hit')}; --limit 0 shows all.")
     if not first["complete"]:
         output.warn(
             f"{first['indexed']:.0%} of what was said is indexed so far: search again, or give --wait. {_GOES_ON}"
         )
+    return code
 
 
 def _unknown_role(role: str | None) -> str:

@@ -206,14 +206,26 @@ def test_search(commands: Commands) -> None:
     assert "aaaa-1 u1" in printed and "user" in printed and "hello" in printed
     assert "○" not in printed
     assert "on a branch that was left" in commands.run("search", '"I read"')
-    assert "Nothing was found." in commands.run("search", "hello", "--role", "assistant")
-    assert "Nothing was found." in commands.run("search", 'AND "')
-    assert "pi writes no 'usr'; --role takes user," in commands.run("search", "hello", "--role", "usr")
+    assert "Nothing was found." in commands.run("search", "hello", "--role", "assistant", code=3)
+    assert "Nothing was found." in commands.run("search", 'AND "', code=3)
+    assert "pi writes no 'usr'; --role takes user," in commands.run("search", "hello", "--role", "usr", code=3)
     found = commands.json("search", "hello", "--label", "start", "--before", "2027-01-01")
     assert ([hit["entryId"] for hit in found["hits"]], found["complete"], found["more"]) == (["u1"], True, False)
     assert "The first 1 hit" in commands.run("search", "e", "--limit", "1")
-    commands.run("search", "x", "--after", "yesterday", code=1)
-    commands.run("search", "", code=1)
+    assert commands.json("search", "nowhere", code=3)["hits"] == []
+    commands.run("search", "x", "--after", "yesterday", code=2)
+    commands.run("search", "", code=2)
+    assert commands.json("search", " ", code=2)["error"]["reason"] == "invalidParams"
+
+
+def test_a_limit_of_nought_is_none(commands: Commands) -> None:
+    said = [message(f"u{number}", f"u{number - 1}" if number else None, "user", "hello") for number in range(120)]
+    write_session(commands.sessions, "aaaa-1", said)
+    commands.run("list")  # looks at the directory, before the watcher tells of the file
+    assert len(commands.json("search", "hello")["hits"]) == 20
+    assert "The first 1 hit; --limit 0 shows all." in commands.run("search", "hello", "--limit", "1")
+    found = commands.json("search", "hello", "--limit", "0")
+    assert (len(found["hits"]), found["more"]) == (120, False)
 
 
 def test_totals(commands: Commands) -> None:

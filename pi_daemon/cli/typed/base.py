@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 EPILOG = (
     "A SESSION is named by its id, the beginning of its id, its path, its name, or `last`. "
     "Exit codes: 0 done, 1 refused or failed, 2 the command line makes no sense, 3 no such session or entry, or an "
-    "ambiguous name, or a file that is no session, 4 the file is damaged, 5 no daemon, 130 interrupted, 141 the reader "
-    "of the output has gone."
+    "ambiguous name, or a file that is no session, or nothing found, 4 the file is damaged, 5 no daemon, "
+    "130 interrupted, 141 the reader of the output has gone."
 )
 
 

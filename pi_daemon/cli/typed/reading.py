@@ -66,7 +66,7 @@ def search(
     label: Annotated[str | None, typer.Option("--label", metavar="LABEL", help="Only entries with this label.")] = None,
     after: Annotated[str | None, typer.Option("--after", metavar="TIME", help="Only since then, ISO 8601.")] = None,
     before: Annotated[str | None, typer.Option("--before", metavar="TIME", help="Only before then, ISO 8601.")] = None,
-    limit: Annotated[int, typer.Option("--limit", **COUNT, help="How many to show.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", **COUNT, help="How many to show; 0 shows all.")] = 20,
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", min=0, help="So long until all sessions are indexed.")
     ] = 5.0,
@@ -74,7 +74,8 @@ def search(
     sessions_dir: SessionsDir = None,
     json: Json = False,
 ) -> None:
-    """Find where something was said, in all sessions. ○ marks what lies on a branch that was left."""
+    """Find where something was said, in all sessions. ○ marks what lies on a branch that was left. Exit code 3
+    where nothing was found."""
     from pi_daemon.cli.search import Asked, search
 
     directory = None if cwd is None else str(cwd.absolute())
@@ -83,7 +84,7 @@ def search(
         json,
         socket,
         sessions_dir,
-        lambda where, output: search(where, output, asked, limit=max(1, limit), wait=wait),
+        lambda where, output: search(where, output, asked, limit=limit, wait=wait),
     )
 
 
