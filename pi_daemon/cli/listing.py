@@ -30,6 +30,8 @@ async def list_sessions(where: Where, output: Output, *, cwd: str | None, limit:
             sessions = [session async for session in pages]
             sums = await client.catalog_totals(cwd=cwd if cwd is not None else ABSENT) if totals else None
         directory = client.daemon["sessionsDir"]
+    if not sessions:
+        where.expect()
     shown = sessions[:limit] if limit else sessions
     if output.as_json:
         more = {"totals": sums} if sums is not None else {}

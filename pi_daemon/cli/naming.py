@@ -64,7 +64,7 @@ def _path(name: str) -> Path | None:
 async def with_file(where: Where, path: Path, output: Output, action: Callable[[AsyncClient], Awaitable[T]]) -> T:
     """Does it with a daemon that may read this file: the usual one, or where that has the file outside its directory
     and the user named none, one for the file's own directory."""
-    async with reach(where, output) as client:
+    async with reach(where, output, for_file=True) as client:
         try:
             return await action(client)
         except ServerError as error:

@@ -26,6 +26,8 @@ NOT_RESPONDING = "notResponding"
 
 CLIENT_NAME = "pi-daemon command line"
 
+_VARIABLES = ("PI_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_DIR")
+
 
 @dataclass(frozen=True)
 class Where:
@@ -43,6 +45,26 @@ class Where:
         if self.sessions_dir is not None:
             return Chosen(self.sessions_dir, "--sessions-dir")
         return chosen_dir(os.environ, Path.home())
+
+    def expected(self) -> Chosen | None:
+        """The directory that was named for this command or in its environment, so that it is expected to be there."""
+        chosen = self.chosen()
+        if chosen is None or chosen.by not in ("--sessions-dir", *_VARIABLES):
+            return None
+        # pi makes `sessions` in its own directory when it has one to write.
+        return Chosen(chosen.directory.parent, chosen.by) if chosen.by == _VARIABLES[1] else chosen
+
+    def expect(self) -> None:
+        """Raises Failure where that directory is missing: that no session is in it is the smaller part of the news."""
+        if (expected := self.expected()) is None or os.path.isdir(expected.directory):
+            return
+        what = "is no directory" if os.path.lexists(expected.directory) else "does not exist"
+        raise Failure(
+            Exit.FAILED,
+            f"The directory {expected.directory} {what}.",
+            hint=f"{expected.by} names it." if expected.by in _VARIABLES else None,
+            reason="directoryNotFound",
+        )
 
     def beside(self, file: Path) -> Where:
         """The directory of a file that lies outside the standard one."""
@@ -118,18 +140,17 @@ async def private(where: Where) -> AsyncClient:
 
 
 @asynccontextmanager
-async def reach(where: Where, output: Output) -> AsyncIterator[AsyncClient]:
-    """Raises Unreachable, ServerError, Failure."""
-    if where.sessions_dir is not None and not where.sessions_dir.is_dir():
-        what = "is no directory" if where.sessions_dir.exists() else "does not exist"
-        raise Failure(Exit.NOT_FOUND, f"The directory {where.sessions_dir} {what}.", reason="directoryNotFound")
+async def reach(where: Where, output: Output, *, for_file: bool = False) -> AsyncIterator[AsyncClient]:
+    """`for_file`: to do something with a file, which may lie elsewhere. Raises Unreachable, ServerError, Failure."""
+    if where.sessions_dir is not None:
+        where.expect()
     async with output.working("Waiting for the daemon"):
-        client = await _reached(where, output)
+        client = await _reached(where, output, for_file)
     async with client:
         yield client
 
 
-async def _reached(where: Where, output: Output) -> AsyncClient:
+async def _reached(where: Where, output: Output, for_file: bool) -> AsyncClient:
     try:
         return await running(where)
     except Unreachable:
@@ -140,4 +161,6 @@ async def _reached(where: Where, output: Output) -> AsyncClient:
             raise
         if failure.reason == NOT_RESPONDING:
             output.warn(safe.line(f"{failure.message} {failure.hint} This command does without it."))
+    if not for_file:
+        where.expect()
     return await private(where)

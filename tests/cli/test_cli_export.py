@@ -101,4 +101,4 @@ def test_doctor(commands: Commands, tmp_path: Path) -> None:
     assert all(path.name in printed for path in fresh) and printed.count("the line is no JSON") == 1
     assert "3 problems, 1 note, 3 left for later." in printed and "within the last minute" in printed
     commands.run("doctor", str(tmp_path), code=2)  # the daemon serves another directory
-    commands.run("doctor", str(tmp_path / "gone"), code=3)
+    commands.run("doctor", str(tmp_path / "gone"), code=1)

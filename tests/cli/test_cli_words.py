@@ -58,10 +58,34 @@ def test_a_directory_that_is_not_there(commands: Commands, tmp_path: Path) -> No
     for command in (["list"], ["tree", "last"], ["check", "last"]):
         refused = CliRunner().invoke(app, [*command, "--sessions-dir", str(tmp_path / "nope"), "--json"])
         error = json.loads(refused.stdout)["error"]
-        assert (refused.exit_code, error["reason"]) == (3, "directoryNotFound")
+        assert (refused.exit_code, error["reason"]) == (1, "directoryNotFound")
         assert f"{tmp_path}/nope does not exist" in error["message"]
     (tmp_path / "file").write_text("")
     assert "is no directory" in CliRunner().invoke(app, ["list", "--sessions-dir", str(tmp_path / "file")]).stderr
+
+
+@pytest.mark.parametrize("variable", ["PI_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_DIR"])
+def test_a_directory_of_the_environment_that_is_not_there(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PI_DAEMON_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR", raising=False)
+    assert CliRunner().invoke(app, ["list"]).exit_code == 0  # nothing was named
+    monkeypatch.setenv(variable, str(tmp_path / "nope"))
+    for command in (["list"], ["tree", "last"], ["search", "x"]):
+        refused = CliRunner().invoke(app, command)
+        assert refused.exit_code == 1
+        assert refused.stderr.splitlines()[-2:] == [
+            f"pi-daemon: The directory {tmp_path}/nope does not exist.",
+            f"{variable} names it.",
+        ]
+    # A file is where it is.
+    path = write_session(tmp_path, "aaaa-1", conversation())
+    assert CliRunner().invoke(app, ["tree", str(path)]).exit_code == 0
+    (tmp_path / "nope").mkdir()
+    assert CliRunner().invoke(app, ["list"]).exit_code == 0
 
 
 @pytest.mark.parametrize("path", ["--home-me--/x.jsonl", "--home-me--"])
