@@ -114,3 +114,27 @@ def test_values_that_options_do_not_take(arguments: list[str], said: str, monkey
     monkeypatch.setenv("COLUMNS", "200")
     refused = CliRunner().invoke(app, arguments)
     assert refused.exit_code == 2 and said in refused.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["tree", "--json"], "Missing argument 'SESSION'"),
+        (["stats", "last", "--window", "x", "--json"], "'x' is no count"),
+        (["stats", "last", "--json", "--window", "0"], "at least one token"),
+        (["tree", "last", "--json", "--odd"], "No such option: --odd"),
+        (["nothing", "--json"], "No such command 'nothing'"),
+        (["--json"], "No such option: --json"),
+    ],
+)
+def test_usage_errors_for_machines(arguments: list[str], said: str) -> None:
+    refused = CliRunner().invoke(app, arguments)
+    told = json.loads(refused.stdout)
+    assert (refused.exit_code, told["exitCode"], told["error"]["reason"]) == (2, 2, "invalidParams")
+    assert said in told["error"]["message"] and "--help" in told["error"]["hint"]
+    assert "Usage:" in refused.stderr
+
+
+def test_usage_errors_for_people_are_no_objects() -> None:
+    for arguments in (["tree"], ["tree", "--odd", "--", "--json"]):
+        assert CliRunner().invoke(app, arguments).stdout == ""

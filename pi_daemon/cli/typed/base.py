@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +27,17 @@ EPILOG = (
 
 
 class _Commands(typer.core.TyperGroup):
+    """Says what is wrong with a command line as an object too, where one was asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        typed = tuple(args)
+        ctx.meta[_TYPED] = typed
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            _tell(error, typed)
+            raise
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -35,7 +46,25 @@ class _Commands(typer.core.TyperGroup):
             option = getattr(error, "option_name", None)
             if isinstance(option, str) and (os.sep in option or os.path.lexists(option)):
                 error.message = f"{error.message}. A path that begins with -- is written ./{option}"  # type: ignore[attr-defined]
+            _tell(error, ctx.meta[_TYPED])
             raise
+
+
+_TYPED = "pi_daemon.typed"
+
+
+def _tell(error: Exception, typed: Sequence[str]) -> None:
+    """The parser prints it for people, later and on stderr, as it does without --json."""
+    message = getattr(error, "format_message", None)
+    options = typed[: typed.index("--")] if "--" in typed else typed
+    if message is None or "--json" not in options:
+        return
+    from pi_daemon.cli.exits import Exit, Failure
+    from pi_daemon.cli.output import Output
+
+    command = getattr(getattr(error, "ctx", None), "command_path", "pi-daemon")
+    failure = Failure(Exit.USAGE, message(), hint=f"`{command} --help` says more.", reason="invalidParams")
+    Output(True).json(failure.as_json())
 
 
 app = typer.Typer(
