@@ -27,7 +27,7 @@ async def _path(where: Where, output: Output, name: str) -> Path:
         if name == LAST:
             found = (await client.list_sessions(limit=1, progress=progress))["sessions"]
         else:
-            found = [await listed(client, name, progress)]
+            found = [await listed(client, name, output, progress)]
     if not found:
         raise Failure(Exit.NOT_FOUND, "There is no session.", reason="sessionNotFound")
     if found[0]["path"] is None:

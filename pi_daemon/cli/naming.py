@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pi_daemon_client import ABSENT, Absent, AsyncClient, ServerError, types
 
+from pi_daemon.cli import safe, titles
 from pi_daemon.cli.exits import Exit, Failure
+from pi_daemon.cli.listing import home, unique
 from pi_daemon.cli.output import Output
 from pi_daemon.cli.reach import Where, private, reach
 
@@ -98,7 +101,7 @@ async def with_session(
         return await with_file(where, path, output, by_path)
     async with reach(where, output) as client:
         async with output.working("Looking for the session") as progress:
-            state = await _by_name(client, name, how, progress)
+            state = await _by_name(client, name, how, output, progress)
         return await action(Opened(client, state))
 
 
@@ -121,7 +124,9 @@ class Opening:
         return await self.open(client, session["sessionId"])
 
 
-async def _by_name(client: AsyncClient, name: str, how: Opening, progress: ProgressCallback) -> types.SessionState:
+async def _by_name(
+    client: AsyncClient, name: str, how: Opening, output: Output, progress: ProgressCallback
+) -> types.SessionState:
     if name == LAST:
         newest = (await client.list_sessions(limit=1, progress=progress))["sessions"]
         if not newest:
@@ -137,14 +142,16 @@ async def _by_name(client: AsyncClient, name: str, how: Opening, progress: Progr
     except ServerError as error:
         if error.reason not in ("sessionNotFound", "invalidParams"):
             raise
-    return await how.open_listed(client, await listed(client, name, progress))
+    return await how.open_listed(client, await listed(client, name, output, progress))
 
 
-async def listed(client: AsyncClient, name: str, progress: ProgressCallback) -> types.SessionInfo:
+async def listed(client: AsyncClient, name: str, output: Output, progress: ProgressCallback) -> types.SessionInfo:
     """The one session whose id is `name` or begins so, else the one that is called so. Raises Failure."""
+    ids: list[str] = []
     found: list[types.SessionInfo] = []
     called: list[types.SessionInfo] = []
     async for session in client.iter_sessions(progress=progress):
+        ids.append(session["sessionId"])
         if name and session["sessionId"].startswith(name):
             found.append(session)
         elif name and session["name"] == name:
@@ -166,7 +173,7 @@ async def listed(client: AsyncClient, name: str, progress: ProgressCallback) -> 
     raise Failure(
         Exit.NOT_FOUND,
         f"{len(found)} sessions fit {name}.",
-        hint=_choose(names),
+        hint=_choose(_described(output, found, ids)),
         reason="ambiguousSession",
         data={"paths": names},
     )
@@ -219,6 +226,21 @@ async def _leaf_of_the_conversation(opened: Opened) -> str:
         words = f"On the path to the leaf ({path[-1]}) is nothing of the conversation."
         raise Failure(Exit.NOT_FOUND, words, hint="Name an entry by its id.", reason="entryNotFound")
     raise Failure(Exit.NOT_FOUND, "The leaf is before the first entry.", reason="entryNotFound")
+
+
+def _described(output: Output, sessions: list[types.SessionInfo], ids: list[str]) -> list[str]:
+    """What one would type for each: as much of its id as no other of `ids` begins with, its path where several have
+    that; and what it is."""
+    shortest, times = unique(ids), Counter(ids)
+    typed = [
+        shortest[session["sessionId"]] if times[session["sessionId"]] == 1 else session["path"] or session["sessionId"]
+        for session in sessions
+    ]
+    width = max(map(len, typed[:_SHOWN]))
+    called = [titles.of_listed(output, session) or titles.UNNAMED for session in sessions]
+    places = [safe.line(home(session["cwd"])) for session in sessions]
+    rows = zip(typed, called, places, strict=True)
+    return [f"    {safe.line(one):<{width}}  {title}  ({place})" for one, title, place in rows]
 
 
 def _choose(names: list[str]) -> str:

@@ -85,7 +85,7 @@ async def _session_id(client: AsyncClient, name: str | None, output: Output) -> 
             async for session in client.iter_sessions(progress=progress):
                 if session["path"] is not None and _file(session["path"]) == path:
                     return session["sessionId"]
-        return (await listed(client, name, progress))["sessionId"]
+        return (await listed(client, name, output, progress))["sessionId"]
 
 
 def _file(name: str) -> str | None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import Commands, conversation, line, message, write_session
+from commands import ESCAPE, Commands, conversation, line, message, write_session
 from typer.testing import CliRunner
 
 from pi_daemon.cli.typed import app
@@ -31,6 +31,26 @@ def test_a_session_by_its_name(commands: Commands) -> None:
     assert twice["reason"] == "ambiguousSession" and len(twice["data"]["paths"]) == 2
     assert "no session is called so" in commands.json("tree", "./none.jsonl", code=3)["error"]["message"]
     assert "the id or the name nobody" in commands.json("tree", "nobody", code=3)["error"]["message"]
+
+
+def test_an_ambiguous_name_shows_what_to_type(commands: Commands) -> None:
+    ids = ["019e3634-aaaa", "019e3634-aabb", "019effff-0000"]
+    for id in ids:
+        write_session(commands.sessions, id, [message("u1", None, "user", f"the title\nof {id} " + ESCAPE)])
+    commands.run("tree", "019e", code=3)
+    said = commands.errors.splitlines()
+    assert said[:2] == ["pi-daemon: 3 sessions fit 019e.", "Say which:"]
+    typed = [row.split()[0] for row in said[2:]]
+    assert sorted(typed) == ["019e3634-aaa", "019e3634-aab", "019effff"]
+    assert all(
+        "the title of 019e" in row and row.endswith("  (/project)") and row.startswith("    ") for row in said[2:]
+    )
+    assert [commands.json("tree", name)["sessionId"] for name in sorted(typed)] == ids
+    # Several files of one session have their path.
+    other = commands.sessions / "2026-01-02T00-00-00-000Z_019effff-0000.jsonl"
+    other.write_bytes(next(commands.sessions.glob("*019effff*")).read_bytes())
+    commands.run("tree", "019eff", code=3)
+    assert sum(row.startswith(f"    {commands.sessions}/2026") for row in commands.errors.splitlines()) == 2
 
 
 def test_an_id_goes_before_longer_ones(commands: Commands) -> None:
