@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pi_daemon_client import ABSENT, dumps
@@ -22,10 +24,14 @@ LINES = 12
 ARGUMENTS = 200
 """Characters of a tool call's arguments that are shown without --full."""
 
-PROBLEMS = 20
-"""Problems that the summary names without --full."""
+CALLS = 5
+"""Tool calls with the same problem that are named without --full."""
 
-_MEANINGS = {"resultWithoutCall": "a tool result without its call", "callWithoutResult": "a call without a result"}
+_MEANINGS = {
+    "resultWithoutCall": ("a tool result without its call", "tool results without their calls"),
+    "callWithoutResult": ("a call without a result", "calls without a result"),
+}
+"""Of one, and of several."""
 
 _ORDINARY_STOPS = (None, "", "stop", "toolUse")
 
@@ -80,12 +86,12 @@ def draw(output: Output, found: ContextResult, *, full: bool = False, repaired: 
             (safe.line("  ".join(facts)), "bold"), (f"  {count}" if found["problems"] else "", "bold red"), ""
         )
     )
-    problems: dict[str, list[str]] = {}
+    problems: defaultdict[str, list[Problem]] = defaultdict(list)
     for problem in found["problems"]:
-        problems.setdefault(problem["entryId"], []).append(f"{_MEANINGS[problem['kind']]}: {problem['toolCallId']}")
+        problems[problem["entryId"]].append(problem)
     for number, (message, source) in enumerate(zip(found["messages"], found["sources"], strict=True), 1):
         said = problems.pop(source, []) if not repaired else []
-        notes = [Text(f"   problem: {safe.line(one)}", "bold red") for one in said]
+        notes = [Text(f"   problem: {one}", "bold red") for one in _by_kind(said, full, with_entries=False)]
         output.print(heading(number, message, source), *body(message, full=full), *notes)
     if found["problems"]:
         _summary(output, found["problems"], count, full=full, repaired=repaired)
@@ -94,17 +100,29 @@ def draw(output: Output, found: ContextResult, *, full: bool = False, repaired: 
 def _summary(output: Output, problems: list[Problem], count: str, *, full: bool, repaired: bool) -> None:
     from rich.text import Text
 
-    shown = problems if full or len(problems) <= PROBLEMS + 1 else problems[:PROBLEMS]
     what = (
         "what was wrong in the session" if repaired else "a provider refuses such a request; --pairing repair mends it"
     )
     output.print(Text(f"{count}: {what}", "bold red"))
-    width = max(len(safe.line(problem["entryId"])) for problem in shown)
-    for problem in shown:
-        entry, meaning = safe.line(problem["entryId"]), _MEANINGS[problem["kind"]]
-        output.print(Text(f"    {entry:<{width}}  {meaning}: {safe.line(problem['toolCallId'])}"))
-    if len(shown) < len(problems):
-        output.print(Text(f"    ... {len(problems) - len(shown):,} more (--full shows them)", "dim"))
+    for one in _by_kind(problems, full, with_entries=True):
+        output.wrapped(Text(f"    {one}"), 8)
+
+
+def _by_kind(problems: list[Problem], full: bool, *, with_entries: bool) -> Iterator[str]:
+    """Those of a kind in one line, safe for a terminal: how many there are, and the calls with their entries."""
+    alike: defaultdict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        alike[problem["kind"]].append(problem)
+    for kind, those in alike.items():
+        one, several = _MEANINGS[kind]
+        named = those if full or len(those) <= CALLS + 1 else those[:CALLS]
+        calls = [
+            ", ".join(problem["toolCallId"] for problem in group) + (f" (in {entry})" if with_entries else "")
+            for entry, group in groupby(named, key=lambda problem: problem["entryId"])
+        ]
+        meaning = one if len(those) == 1 else f"{len(those):,} {several}"
+        more = f" and {len(those) - len(named):,} more (--full shows them)" if len(named) < len(those) else ""
+        yield safe.line(f"{meaning}: {'; '.join(calls)}{more}")
 
 
 def heading(number: int, message: Any, source: str) -> Text:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from commands import ESCAPE, Commands, message, text, write_session
 
-from pi_daemon.cli.context import PROBLEMS
+from pi_daemon.cli.context import CALLS
 
 pytestmark = pytest.mark.slow
 
@@ -27,20 +27,26 @@ def test_problems_are_counted_and_summed_up(commands: Commands) -> None:
     assert printed[0].endswith("  3 problems")
     end = printed.index("3 problems: a provider refuses such a request; --pairing repair mends it")
     assert sorted(printed[end + 1 :]) == [
-        "    a1  a call without a result: call-1",
-        "    a1  a call without a result: call-2",
-        "    r1  a tool result without its call: call-9",
+        "    2 calls without a result: call-1, call-2 (in a1)",
+        "    a tool result without its call: call-9 (in r1)",
     ]
+    assert "   problem: 2 calls without a result: call-1, call-2" in printed
     mended = commands.run("context", "aaaa-1", "--pairing", "repair")
     assert mended.splitlines()[0].endswith("  3 problems mended") and "problem:" not in mended
     assert "3 problems mended: what was wrong in the session" in mended
 
 
-def test_many_problems_are_cut_short(commands: Commands) -> None:
-    ids = [f"call-{number}" for number in range(PROBLEMS + 5)]
-    write_session(commands.sessions, "aaaa-1", [message("a1", None, "assistant", calls(*ids))])
-    assert "    ... 5 more (--full shows them)" in commands.run("context", "aaaa-1")
-    assert "--full shows" not in commands.run("context", "aaaa-1", "--full")
+def test_many_problems_are_one_line(commands: Commands) -> None:
+    ids = [f"call-{number}" for number in range(CALLS + 4)]
+    first = message("a1", None, "assistant", calls(*ids[:2]))
+    write_session(commands.sessions, "aaaa-1", [first, message("a2", "a1", "assistant", calls(*ids[2:]))])
+    printed = commands.run("context", "aaaa-1")
+    told = "9 calls without a result: call-0, call-1 (in a1); call-2, call-3, call-4 (in a2)"
+    assert f"    {told} and 4 more (--full shows them)\n" in printed
+    assert "   problem: 7 calls without a result: call-2, call-3, call-4, call-5, call-6 and 2 more" in printed
+    assert printed.count("without a result") == 3
+    assert "--full shows" not in (full := commands.run("context", "aaaa-1", "--full"))
+    assert full.count("call-8") == 3
 
 
 def test_no_problem_no_word_of_it(commands: Commands) -> None:
