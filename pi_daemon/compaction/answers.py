@@ -16,8 +16,8 @@ REFUSAL_CHARACTERS = 600
 
 _THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
 _THINKING_CUT_OFF = re.compile(r"\s*<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_THINKING_ENDS = re.compile(r"\A(?:(?!<think|^#).)*?[ \t]*</think(?:ing)?>[ \t]*\n\s*", re.DOTALL | re.MULTILINE)
-_FENCED = re.compile(r"\s*(`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt)?[ \t]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
+_THINKING_ENDS = re.compile(r"\A(?:(?!<think|^#).)*?</think(?:ing)?>[ \t]*\n\s*", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"\s*(`{3,}(?!`)|~{3,}(?!~))[ \t]*(?:markdown|md|text|txt)?[ \t]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
 _REFUSES = re.compile(
     r"\W*(?:(?:i['’]?m|i\s+am|we['’]?re)\s+(?:very\s+|so\s+|really\s+)?(?:sorry|afraid|unable)|sorry|apologies|my\s+apologies"
     r"|i\s+apologi[sz]e|unfortunately|as\s+an\s+ai|i\s+(?:can['’]?t|cannot|can\s+not|won['’]?t|must\s+decline|do\s+not|don['’]?t"

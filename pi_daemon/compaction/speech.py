@@ -60,14 +60,14 @@ _BINDS_OTHER = re.compile(
 _MUSES = re.compile(
     r"\b(?:i|we|you|they|he|it)\s+(?:(?:really|still|also)\s+)?(?:don['’]?t|do\s+not|didn['’]?t|can['’]?t|doesn['’]?t)\s+"
     r"(?:think|tink|know|understand|see|get|remember|care|mind|believe|seem|work|show|appear|change)"
-    r"|\bi\s+(?:think|tink|guess|suppose|bet|thought|assume)\b(?!.*\b(?:never|always)\b)"
-    r"|\bshould\s+be\s+(?:good|fine|ok|okay|able|ready|done)\b|\b(?:where|what|how|which|who)\b[^.,;]*\bshould\b|\b(?:must|should)\s+have\s+\w+ed\b|^(?:why|what|how|where|who|which|when|does|do|did|is|are|can|could)\b[^.!]*\?\s*$",
+    r"|\bi\s+(?:think|tink|guess|suppose|bet|thought|assume)\b(?!.{0,400}\b(?:never|always)\b)"
+    r"|\bshould\s+be\s+(?:good|fine|ok|okay|able|ready|done)\b|\b(?:where|what|how|which|who)\b[^.,;]{0,200}\bshould\b|\b(?:must|should)\s+have\s+\w+ed\b|^(?:why|what|how|where|who|which|when|does|do|did|is|are|can|could)\b[^.!]*\?\s*$",
     re.IGNORECASE,
 )
 _FORBIDS = re.compile(
     r"\b(?:not|never|no|don['’]?t|dont|mustn['’]?t|shouldn['’]?t|can['’]?t|cannot|avoid|without|neither|nor|forbid\w*"
     r"|prohibit\w*|instead|rather|stop|exclude\w*|kein\w*|nicht|niemals|nie|jamais|pas|sans|nunca|não|sin|не|нельзя|никогда)\b"
-    r"|\w+n['’]t\b|[不别勿禁無无非]|严禁|避免|ない|しないで|마|금지",
+    r"|\b\w+n['’]t\b|[不别勿禁無无非]|严禁|避免|ない|しないで|마|금지",
     re.IGNORECASE,
 )
 _DECIDES = re.compile(
@@ -134,7 +134,7 @@ _PASTE_BEGINS = re.compile(r"\s*(?:➜|\$ |\{\"|[╭│┃]|\w+Error:|Error:|Tra
 _PASTED = re.compile(
     r"^\s*(?:➜|\$ |% |>{1,3} |at\s+\S+\s*[(:]|\[\w+\]|\{\"|[\d:T.\-]{10,}|[│┃─╭╰━═]|[+\-]\s+\d+|\w+Error:|Error:"
     r"|Traceback|diff --git|@@|[\u2800-\u28ff] |→ |\^\s*$|Node\.js v\d|Waiting for the debugger|Debugger attached"
-    r"|throw\s|[~/]\S*:\d+\s*$)|[↑↓]\d|[─━═]{3,}|\s{8,}\S.*\s{8,}"
+    r"|throw\s|[~/]\S*:\d+\s*$)|[↑↓]\d|[─━═]{3,}|(?<!\s)\s{8,}\S.*\s{8,}"
     r"|^\s*(?:import|const|let|var|function|class|def|return|if \(|for \(|export)\b.*[;{(]\s*$"
 )
 

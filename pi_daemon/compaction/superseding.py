@@ -13,6 +13,9 @@ from pi_daemon.compaction.words import content_words, topics
 LATER = 2000
 """Sentences that a rule is compared with, the last ones."""
 
+LONGEST = 1000
+"""Characters of a sentence that are looked at: one that is longer is none."""
+
 _VALUE = re.compile(
     r"(?<![\w.])#?(\d+(?:\.\d+)?)\s*(%|[a-z]{1,12}\b|秒|分钟|小时|天|个|次|行|字|毫秒|层|页)?", re.IGNORECASE
 )
@@ -72,10 +75,10 @@ class Saying(Struct, frozen=True, gc=False):
     keeps: bool
     prefers: bool
 
-    @property
-    def tells(self) -> bool:
-        """Whether it could overtake anything."""
-        return bool(_TURNS_DOWN.search(self.text)) or self.lifts or self.removes or self.sets or self.binds
+
+def _tells(text: str) -> bool:
+    """Whether a sentence could overtake anything."""
+    return any(sign.search(text) for sign in (_TURNS_DOWN, _LIFTS, _REMOVES, _SETS)) or binds(text)
 
 
 def saying(place: int, text: str) -> Saying:
@@ -104,13 +107,13 @@ class Later:
     """What users said, and what was committed, after a rule was given."""
 
     def __init__(self, sentences: Iterable[tuple[int, str]]) -> None:
-        latest = (saying(place, text) for place, text in list(sentences)[-LATER:])
-        self._newest_first = [one for one in latest if one.tells][::-1]
+        latest = ((place, text[:LONGEST]) for place, text in list(sentences)[-LATER:])
+        self._newest_first = [saying(place, text) for place, text in latest if _tells(text)][::-1]
 
     def overtakes(self, rule: str, place: int, values_only: bool = False) -> Saying | None:
         """The last sentence after `place` that says otherwise; None where the rule holds. `values_only`: that gives
         another value."""
-        said = saying(place, rule)
+        said = saying(place, rule[:LONGEST])
         about = said.words
         for later in self._newest_first:
             if later.place <= place:

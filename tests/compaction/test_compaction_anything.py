@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pi_daemon.compaction.answers import cleaned, unusable
 from pi_daemon.compaction.form import parse, render
 from pi_daemon.compaction.material import Material, Said
 from pi_daemon.compaction.questions import draw
@@ -153,6 +154,18 @@ def test_updating_again_and_again_with_the_same_does_not_grow(material) -> None:
         " \t" * 30_000 + "x",
         "**a" * 20_000,
         "不" * 60_000,
+        "可以" * 60_000,
+        "0f3a" * 60_000,
+        "touch src/old.py " + "a" * 400_000,
+        "never " + "what " * 30_000,
+        "never " + "I think " * 30_000,
+        "\n".join(" " * 380 + "x" for _ in range(2_000)),
+        "`" * 20_000 + "\n" + "`" * 20_000 + "x",
+        "~" * 20_000 + "\n" + "~" * 20_000 + "x",
+        "a-" * 60_000,
+        "_a" * 60_000,
+        "<think>" * 20_000,
+        " " * 200_000 + "x",
     ],
     ids=lambda shape: repr(shape[:12]),
 )
@@ -160,6 +173,7 @@ def test_no_shape_of_text_takes_long(shape: str) -> None:
     """What grows with the square of the length runs into the timeout of a test."""
     call = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": shape, "path": shape[:9]}}
     said = [
+        Said("0", "user", {"content": "Never touch src/old.py, and keep the tests"}),
         Said("1", "user", {"content": shape}),
         Said("2", "assistant", {"content": [{"type": "text", "text": shape}, call]}),
         Said("3", "toolResult", {"toolCallId": "c", "content": [{"type": "text", "text": shape}], "isError": True}),
@@ -169,4 +183,6 @@ def test_no_shape_of_text_takes_long(shape: str) -> None:
     assert tokens_of(extract(material, 2000, shape)) <= 2000
     questions = draw(material)
     amend(shape, check(shape, questions))
+    unusable(cleaned(shape))
+    unusable(cleaned(f"# A\n\n{shape}"))
     assert parse(render(parse(shape))) == parse(shape)
