@@ -17,7 +17,7 @@ REFUSAL_CHARACTERS = 600
 _THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
 _THINKING_CUT_OFF = re.compile(r"\s*<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _THINKING_ENDS = re.compile(r"\A(?:(?!<think|^#).)*?</think(?:ing)?>[ \t]*\n\s*", re.DOTALL | re.MULTILINE)
-_FENCED = re.compile(r"\s*(`{3,}(?!`)|~{3,}(?!~))[ \t]*(?:markdown|md|text|txt)?[ \t]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
+_OPENS = re.compile(r"\s*(`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt)?[ \t]*\n")
 _REFUSES = re.compile(
     r"\W*(?:(?:i['’]?m|i\s+am|we['’]?re)\s+(?:very\s+|so\s+|really\s+)?(?:sorry|afraid|unable)|sorry|apologies|my\s+apologies"
     r"|i\s+apologi[sz]e|unfortunately|as\s+an\s+ai|i\s+(?:can['’]?t|cannot|can\s+not|won['’]?t|must\s+decline|do\s+not|don['’]?t"
@@ -45,10 +45,18 @@ def cleaned(text: str) -> str:
             return ""
         if found := _THINKING_ENDS.match(text):  # a server that swallowed the opening tag
             text = text[found.end() :]
-        if (found := _FENCED.match(text)) and found[1] not in found[2]:
-            text = found[2]
+        text = _unfenced(text)
         if text == before:
             return text.strip("\n")
+
+
+def _unfenced(text: str) -> str:
+    found = _OPENS.match(text)
+    if found is None:
+        return text
+    inner = text[found.end() :].rstrip()
+    body = inner.removesuffix(found[1])
+    return body.rstrip(" \t").removesuffix("\n") if body != inner and found[1] not in body else text
 
 
 def unusable(text: str) -> str | None:

@@ -18,6 +18,7 @@ import msgspec
 
 from pi_daemon.session.dates import from_ms
 from pi_daemon.session.errors import StorageFailed, WriterBusy
+from pi_daemon.session.rawjson import BadJson, dumps, loads
 from pi_daemon.storage.protocols import Owner
 from pi_daemon.storage.publish import write_all
 from pi_daemon.storage.reserve import private_folder
@@ -50,7 +51,7 @@ class Notes:
             self._tidy()
             fd = self._files.open(self._path(held), _NOTE)
             try:
-                write_all(self._files, fd, msgspec.json.encode(owner))
+                write_all(self._files, fd, dumps(msgspec.to_builtins(owner)))
             finally:
                 self._files.close(fd)
 
@@ -72,10 +73,10 @@ class Notes:
                 state = self._files.fstat(fd)
                 if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
                     return None
-                owner = msgspec.json.decode(self._files.read(fd, NOTE_BYTES, 0), type=Owner)
+                owner = msgspec.convert(loads(self._files.read(fd, NOTE_BYTES, 0)), Owner)
             finally:
                 self._files.close(fd)
-        except (OSError, msgspec.MsgspecError, RecursionError):
+        except (OSError, msgspec.MsgspecError, BadJson):
             return None
         return owner if _lives(owner) else None
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from pi_daemon.session.rawjson import BadJson, dumps, loads
 from pi_daemon.storage.protocols import MovedLeaf
 from pi_daemon.storage.publish import staging_path, write_new
 from pi_daemon.storage.system import READ, Files, make_folder, telling
@@ -55,7 +56,7 @@ class Leaves:
         beside = staging_path(path)
         with telling("remember a moved leaf"):
             make_folder(self._files, self._folder)
-            fd = write_new(self._files, beside, lambda: [msgspec.json.encode(leaf)], synced=False)
+            fd = write_new(self._files, beside, lambda: [dumps(msgspec.to_builtins(leaf))], synced=False)
             self._files.close(fd)
             try:
                 self._files.rename(beside, path)
@@ -72,10 +73,10 @@ class Leaves:
             try:
                 if not stat.S_ISREG(self._files.fstat(fd).st_mode):
                     return None
-                leaf = msgspec.json.decode(self._files.read(fd, LEAF_BYTES, 0), type=MovedLeaf)
+                leaf = msgspec.convert(loads(self._files.read(fd, LEAF_BYTES, 0)), MovedLeaf)
             finally:
                 self._files.close(fd)
-        except (OSError, msgspec.MsgspecError, RecursionError):
+        except (OSError, msgspec.MsgspecError, BadJson):
             return None
         return leaf if (leaf.location, leaf.size) == (location, size) else None
 

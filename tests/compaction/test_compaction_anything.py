@@ -161,6 +161,7 @@ def test_updating_again_and_again_with_the_same_does_not_grow(material) -> None:
         "never " + "I think " * 30_000,
         "\n".join(" " * 380 + "x" for _ in range(2_000)),
         "`" * 20_000 + "\n" + "`" * 20_000 + "x",
+        "```\n" + " " * 200_000 + "x",
         "~" * 20_000 + "\n" + "~" * 20_000 + "x",
         "a-" * 60_000,
         "_a" * 60_000,
