@@ -12,6 +12,9 @@ from pi_daemon.compaction.acts import Act
 COMMAND_CHARACTERS = 4000
 """Of a command that are looked at; longer ones carry a script or a file."""
 
+DEPTH = 24
+"""Parts of a path that are looked at, the last ones."""
+
 _SPLIT = re.compile(r"&&|\|\||;|\n|\|")
 _NAME = re.compile(r"(?<![A-Za-z0-9_/.~@\-])@?(?:[\w.~@\-]{0,100}[/\\]){0,20}[A-Za-z0-9_.\-]{0,100}\.[A-Za-z]\w{0,5}\b")
 _FLAG = re.compile(r"-|\d*>|<|&")
@@ -97,17 +100,25 @@ class _Paths:
     """A set of paths that finds those which may be other names of one: of two, one is the end of the other."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, set[Path]] = {}
+        self._with_end: dict[Path, set[Path]] = {}
 
     def add(self, path: Path) -> None:
-        if path:
-            self._by_name.setdefault(path[-1], set()).add(path)
+        for end in _ends(path):
+            self._with_end.setdefault(end, set()).add(path)
 
     def discard(self, path: Path) -> None:
-        self._by_name[path[-1]].discard(path)
+        for end in _ends(path):
+            self._with_end[end].discard(path)
 
     def like(self, path: Path) -> list[Path]:
-        return [one for one in self._by_name.get(path[-1], ()) if _common(one, path)] if path else []
+        ends = _ends(path)
+        shorter = [end for end in ends if end in self._with_end.get(end, ())]
+        return list({*shorter, *self._with_end.get(ends[0], ())}) if ends else []
+
+
+def _ends(path: Path) -> list[Path]:
+    """What one may be called by: all of it, and what is left without the first parts. Of a very deep one, the last."""
+    return [path[at:] for at in range(max(0, len(path) - DEPTH), len(path))]
 
 
 def file_names(text: str) -> list[str]:

@@ -3,6 +3,7 @@ tests."""
 
 from __future__ import annotations
 
+import codecs
 import ctypes
 import gc
 import resource
@@ -19,6 +20,9 @@ SWITCH_SECONDS = 0.0001
 """After so long a thread that computes lets the loop go on: about the time of an append. By default it is 5 ms, and an
 append waits for that at each of its system calls while a context is put together or a large message is checked."""
 
+CODECS = ("utf-16", "utf-16-le", "utf-16-be")
+"""Each is a module that is imported when it is first used, by which time a descriptor for that may be missing."""
+
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
@@ -26,6 +30,8 @@ _M_ARENA_MAX = -8
 
 def settle() -> None:
     """To be called once everything is imported."""
+    for name in CODECS:
+        codecs.lookup(name)
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -7,10 +7,12 @@ from typing import Any
 from pi_daemon.compaction.branch import branch_portions, branch_sources
 from pi_daemon.compaction.brief import Brief, Order
 from pi_daemon.compaction.form import with_files
+from pi_daemon.compaction.material import Portion
 from pi_daemon.compaction.summarizing import Made, Tell
 from pi_daemon.engine.compactions import SUMMARY_SHARE, Compactions, Wanted, form_for, summary
 from pi_daemon.engine.events import Origin
 from pi_daemon.engine.live import LiveSession
+from pi_daemon.engine.offload import HEAD_BYTES, offload
 from pi_daemon.engine.operations import summary_draft
 from pi_daemon.engine.questioned import questioned
 from pi_daemon.session.draft import Draft
@@ -33,10 +35,19 @@ async def branch_summary(
     Raises SummarizerFailed, InvalidParams, InvalidSettings, EntryNotFound, StorageFailed."""
     settings = await compactions.settings(session)
     window = session.options.context_window or UNKNOWN_WINDOW
-    portions = list(branch_portions(branch_sources(session.tree, session.leaf_id, target_id)))
+    tree, leaf_id, instance_id = session.tree.frozen(), session.leaf_id, session.instance_id
+
+    def left_behind() -> list[Portion]:
+        return list(branch_portions(branch_sources(tree, leaf_id, target_id)))
+
+    portions = await offload(HEAD_BYTES * len(tree), left_behind)
     if wanted.summary is None and all(portion.use != "said" for portion in portions):
         return None
-    summarizer = compactions.summarizer(session, wanted, origin)
+    summarizer, missing = None, None
+    try:
+        summarizer = compactions.summarizer(session, wanted, origin)
+    except SummarizerFailed as error:
+        missing = error  # only if there is something to summarize
     order = Order(
         "branch",
         form_for(summarizer),
@@ -44,9 +55,11 @@ async def branch_summary(
         wanted.instructions,
         budget=max(1, window - settings.branch_reserve_tokens),
     )
-    brief = await compactions.brief(session, session.instance_id, portions, order, tell)
-    if summarizer is not None and not brief.said:
+    brief = await compactions.brief(session, instance_id, portions, order, tell)
+    if wanted.summary is None and not brief.said:
         return None
+    if missing is not None:
+        raise missing
     made = await summary(brief, summarizer, wanted, tell)
     if summarizer is None:
         return _draft(made.text, brief, None, made, None) if made.text.strip() else None

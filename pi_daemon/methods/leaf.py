@@ -52,6 +52,7 @@ async def _move_with_summary(shared: Shared, call: Call, params: e.MoveLeafParam
         summarizer=None if params.summarizer is UNSET else params.summarizer,
     )
     origin = shared.origin(call)
+    session.check_writable(origin)
     move.summary = await branch_summary(shared.hub.compactions, session, target_id, wanted, origin, call.stage)
     await session.look(wait=True)
     if session.instance_id != instance_id:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import UNSET
 
 from pi_daemon.compaction.brief import Brief, Form
 from pi_daemon.compaction.prompts import Request
-from pi_daemon.compaction.summarizers.asking import asked
+from pi_daemon.compaction.summarizers.asking import asked, checked
 from pi_daemon.compaction.summarizing import MOST_CHARACTERS, Made, Tell
 from pi_daemon.engine.events import Origin
+from pi_daemon.engine.offload import offload
+from pi_daemon.engine.questioned import QUESTION_COST
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc import codec
 from pi_daemon.rpc.connection import Connection, PeerError
@@ -45,10 +48,12 @@ class ClientSummarizer:
                 name = connection.client.name or "a client"
                 tell(f"Summarizing ({name})")
                 try:
-                    return await _ask(connection, request)
+                    made = await _ask(connection, request)
                 except _Failed as failure:
                     tried.add(connection.client.client_id)
                     failed.append((name, str(failure)))
+                    continue
+                return await offload(QUESTION_COST * len(made.text), partial(checked, made))
             raise _nobody(failed)
 
         return await asked(brief.requests, brief.previous, ask)

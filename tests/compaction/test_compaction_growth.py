@@ -73,6 +73,9 @@ TALKS: dict[str, Callable[[int], Material]] = {
     "edits": each(edited),
     "reads": each(lambda n: act(n, "read", f"def f{n}(): pass\n" * 9, path=f"src/f{n}.py")),
     "removals": each(removed),
+    "removals of one name": each(
+        lambda n: [*act(2 * n, "bash", command=f"rm d{n}/index.ts"), *act(2 * n + 1, "write", path=f"e{n}/index.ts")]
+    ),
     "commits": each(committed),
     "references": each(
         lambda n: act(n, "bash", f"https://x.y/{n} v1.2.{n} #{n}", words=f"#{n - 1}", command=f"curl https://x.y/{n}")

@@ -91,6 +91,22 @@ async def test_a_desk_that_ends_before_it_is_given_anything() -> None:
         await of(Desks((sys.executable, "-c", "raise SystemExit(5)")), order())
 
 
+@pytest.mark.parametrize("where", ["desk.Briefing.give", "desk.Briefing.brief", "desk.frames.portion_of", "Input.read"])
+async def test_a_desk_without_memory_ends_whatever_it_was_doing(where: str) -> None:
+    """Its reader too, for whom the rest of it would wait for ever."""
+    desks = Desks(
+        program(
+            "class Input:\n    read = desk.sys.stdin.buffer.read\n"
+            "class Stdin:\n    buffer = Input\n"
+            "desk.sys.stdin = Stdin\n"
+            "def full(*rest): raise MemoryError\n"
+            f"{where} = full"
+        )
+    )
+    with pytest.raises(SummarizerFailed, match=r"code 12.*short of memory"):
+        await of(desks, order())
+
+
 @pytest.mark.parametrize("where", ["give", "brief"])
 async def test_an_error_that_nobody_foresaw_comes_with_its_traceback(where: str) -> None:
     desks = Desks(program(f"def broken(*rest): return 1 // 0\ndesk.Briefing.{where} = broken"))

@@ -498,9 +498,11 @@ def test_who_may_not_write_is_told_before_a_summary_is_made(scene: Scene) -> Non
             session_id, _ = await talked(client)
             reader = await scene.client("reader", summarizer=True)
             await reader.call("session/open", path=str(scene.files()[0]), readOnly=True)
-            with pytest.raises(Refused) as refused:
-                await reader.call("session/compact", sessionId=session_id)
-            assert refused.value.reason == "readOnly"
+            move = {"entryId": None, "summarize": True, "summarizer": "model"}  # there is none, which comes later
+            for method, params in (("compact", {}), ("moveLeaf", move)):
+                with pytest.raises(Refused) as refused:
+                    await reader.call(f"session/{method}", sessionId=session_id, **params)
+                assert refused.value.reason == "readOnly"
             assert "summarizer/summarize" not in reader.told_methods()
 
     asyncio.run(main())
@@ -516,6 +518,23 @@ def test_a_call_without_a_result_is_given_up_on_though_nothing_comes(
             await client.call("session/append", sessionId=session_id, entries=[calling("t1")])
             monkeypatch.setattr(landing, "GIVEN_UP_MS", 20)
             assert "entryId" in await client.call("session/compact", sessionId=session_id)
+
+    asyncio.run(main())
+
+
+def test_a_branch_of_which_nothing_fits_is_left_without_a_summarizer(scene: Scene) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            session_id, ids = await talked(client, contextWindow=16_500)
+            await client.call("session/append", sessionId=session_id, entries=[user("word " * 8_000)])
+            move = {"sessionId": session_id, "entryId": ids[0], "summarize": True, "summarizer": "client"}
+            moved = await client.call("session/moveLeaf", **move)
+            assert moved["leafId"] == ids[0] and "summaryEntryId" not in moved
+            await client.call("session/append", sessionId=session_id, entries=[user("small")])
+            with pytest.raises(Refused) as refused:
+                await client.call("session/moveLeaf", **move)
+            assert refused.value.reason == "summarizerFailed"
 
     asyncio.run(main())
 

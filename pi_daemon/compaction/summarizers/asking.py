@@ -41,17 +41,20 @@ def requests(
     return found
 
 
+def checked(made: Made) -> Made:
+    """An answer without what a model puts around it. An answer may be long: not for the loop. Raises SummarizerFailed
+    where it is no summary."""
+    text = cleaned(made.text)
+    flaw = unusable(text)
+    if flaw is not None:
+        raise SummarizerFailed(f"The summary {flaw}. Nothing was written; try again, or name another summarizer.")
+    return Made(text, made.usage, made.model)
+
+
 async def asked(wanted: Iterable[Request], previous: str | None, ask: Ask) -> Made:
-    """The summary, of the answers to `requests`. `previous`: that which it updates. Raises SummarizerFailed where an
-    answer is no summary, and what `ask` raises."""
-    answers = {}
-    for one in wanted:
-        made = await ask(one)
-        text = cleaned(made.text)
-        flaw = unusable(text)
-        if flaw is not None:
-            raise SummarizerFailed(f"The summary {flaw}. Nothing was written; try again, or name another summarizer.")
-        answers[one.kind] = Made(text, made.usage, made.model)
+    """The summary, of the answers to `requests`, each one `checked`. `previous`: that which it updates. Raises what
+    `ask` raises."""
+    answers = {one.kind: await ask(one) for one in wanted}
     text = next((made.text for kind, made in answers.items() if kind != "split"), "")
     if not text and previous is not None:
         text = render(parse(previous).folded())

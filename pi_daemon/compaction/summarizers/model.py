@@ -15,7 +15,7 @@ from typing import Any
 
 from pi_daemon.compaction.brief import Brief, Form
 from pi_daemon.compaction.prompts import Request
-from pi_daemon.compaction.summarizers.asking import asked
+from pi_daemon.compaction.summarizers.asking import asked, checked
 from pi_daemon.compaction.summarizers.streams import STREAMS, Answer, ModelName
 from pi_daemon.compaction.summarizing import MOST_CHARACTERS, Made, Tell
 from pi_daemon.session.errors import InvalidParams, PiDaemonError, SummarizerFailed
@@ -106,10 +106,13 @@ class ModelSummarizer:
                         await asyncio.sleep(asked_for)
             raise AssertionError
 
+        async def answered(client: Any, request: Request) -> Made:
+            return await asyncio.to_thread(checked, await patient(client, request))
+
         options = {"api_key": key or "none", "max_retries": 0, "timeout": SILENCE_SECONDS}
         try:
             async with maker(base_url=self.model.url, **options) as client:
-                return await asked(brief.requests, brief.previous, partial(patient, client))
+                return await asked(brief.requests, brief.previous, partial(answered, client))
         except TimeoutError:
             words = f"{self.model.model} has not answered within {ANSWER_SECONDS:.0f} s: nothing was written."
             raise SummarizerFailed(words, model=self.model.model) from None

@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 LEFT_CORES = 1
 """Of the machine's, for the daemon and for whoever talks with it."""
 
+LEAST = 2
+"""Desks at once, on however small a machine: a summary of months takes a minute, and the next one may be short."""
+
 
 class DeskFailed(Exception):
     """The message is the desk's traceback."""
@@ -37,7 +40,7 @@ class Desks:
 
     def __init__(self, command: Sequence[str] = COMMAND, at_once: int | None = None) -> None:
         self._command = command
-        self._free = asyncio.Semaphore(at_once or max(1, (os.cpu_count() or 1) - LEFT_CORES))
+        self._free = asyncio.Semaphore(at_once or max(LEAST, (os.cpu_count() or 1) - LEFT_CORES))
 
     @asynccontextmanager
     async def __call__(self, order: Order) -> AsyncIterator[Desk]:
