@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import catalogue as c
-from pi_daemon.rpc.types.sessions import TokenTotals
+from pi_daemon.rpc.types.stats import TokenTotals
 from pi_daemon.session.dates import to_ms
 from pi_daemon.session.errors import InvalidParams, StorageFailed
 from pi_daemon.storage.protocols import Wanted

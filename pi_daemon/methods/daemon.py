@@ -11,13 +11,13 @@ from msgspec import UNSET
 
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
-from pi_daemon.rpc.types import sessions as s
+from pi_daemon.rpc.types import daemon as own
 from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, Empty
 from pi_daemon.session.errors import Unauthorized
 
 
-async def status(shared: Shared, call: Call, params: Empty) -> s.StatusResult:
-    return s.StatusResult(
+async def status(shared: Shared, call: Call, params: Empty) -> own.StatusResult:
+    return own.StatusResult(
         version=shared.version,
         protocol_version=PROTOCOL_VERSION,
         daemon_id=shared.daemon_id,
@@ -27,7 +27,7 @@ async def status(shared: Shared, call: Call, params: Empty) -> s.StatusResult:
         transports=list(shared.transports),
         clients=[connection.statistics() for connection in shared.connections.values()],
         sessions=[
-            s.OpenSessionStatus(
+            own.OpenSessionStatus(
                 session_id=session.session_id,
                 path=session.path,
                 revision=session.revision,
@@ -43,14 +43,14 @@ async def status(shared: Shared, call: Call, params: Empty) -> s.StatusResult:
     )
 
 
-async def panel(shared: Shared, call: Call, params: s.PanelParams) -> s.PanelResult:
+async def panel(shared: Shared, call: Call, params: own.PanelParams) -> own.PanelResult:
     if call.connection.transport not in ("unix", "stdio"):
         raise Unauthorized("Ask for the panel over the daemon's own socket: `pi-daemon panel` does.")
     session_id = None if params.session_id is UNSET else params.session_id
-    return s.PanelResult(url=await shared.panel(session_id))
+    return own.PanelResult(url=await shared.panel(session_id))
 
 
-async def stop(shared: Shared, call: Call, params: s.StopParams) -> Empty:
+async def stop(shared: Shared, call: Call, params: own.StopParams) -> Empty:
     shared.stop(params.drain)
     return Empty()
 

@@ -7,12 +7,13 @@ from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import sessions as s
+from pi_daemon.rpc.types import stats as t
 from pi_daemon.session.dates import from_ms
 from pi_daemon.session.stats import Sums, Usage
 from pi_daemon.session.tally import ModelPart, Part, Span
 
 
-async def stats(shared: Shared, call: Call, params: s.SessionParams) -> s.StatsResult:
+async def stats(shared: Shared, call: Call, params: s.SessionParams) -> t.StatsResult:
     async with shared.use(call, params.session_id) as session:
         await session.look()
         revision, entry_count = session.revision, len(session.tree)
@@ -21,7 +22,7 @@ async def stats(shared: Shared, call: Call, params: s.SessionParams) -> s.StatsR
         parts, models = tally.finished()
         window = session.options.context_window
         total = tally.total
-        return s.StatsResult(
+        return t.StatsResult(
             session_id=session.session_id,
             entry_count=entry_count,
             message_count=total.messages,
@@ -29,7 +30,7 @@ async def stats(shared: Shared, call: Call, params: s.SessionParams) -> s.StatsR
             tool_calls=total.tool_calls,
             failures=_failures(total),
             tokens=_tokens(total.usage),
-            repeated=s.RepeatedReplies(count=tally.repeated_replies, tokens=_tokens(tally.repeated)),
+            repeated=t.RepeatedReplies(count=tally.repeated_replies, tokens=_tokens(tally.repeated)),
             time=_time(tally.span),
             models=[_model(part) for part in models],
             branches=[_branch(part, part is parts[0], tally.leaf_id) for part in parts],
@@ -44,8 +45,8 @@ async def stats(shared: Shared, call: Call, params: s.SessionParams) -> s.StatsR
         )
 
 
-def _tokens(usage: Usage) -> s.TokenTotals:
-    return s.TokenTotals(
+def _tokens(usage: Usage) -> t.TokenTotals:
+    return t.TokenTotals(
         input=usage.input,
         output=usage.output,
         cache_read=usage.cache_read,
@@ -54,18 +55,18 @@ def _tokens(usage: Usage) -> s.TokenTotals:
     )
 
 
-def _failures(sums: Sums) -> s.Failures:
-    return s.Failures(tool_results=sums.failed_results, errors=sums.errors, aborted=sums.aborted)
+def _failures(sums: Sums) -> t.Failures:
+    return t.Failures(tool_results=sums.failed_results, errors=sums.errors, aborted=sums.aborted)
 
 
-def _time(span: Span) -> s.TimeSpan:
+def _time(span: Span) -> t.TimeSpan:
     first = from_ms(span.first_ms) if span.first_ms is not None else None
     last = from_ms(span.last_ms) if span.last_ms is not None else None
-    return s.TimeSpan(first=first, last=last, active=span.active_ms / 1000)
+    return t.TimeSpan(first=first, last=last, active=span.active_ms / 1000)
 
 
-def _model(part: ModelPart) -> s.ModelStats:
-    return s.ModelStats(
+def _model(part: ModelPart) -> t.ModelStats:
+    return t.ModelStats(
         model=wire.model(part.model),
         models=part.models,
         answers=part.sums.messages_by_role.get("assistant", 0),
@@ -75,9 +76,9 @@ def _model(part: ModelPart) -> s.ModelStats:
     )
 
 
-def _branch(part: Part, main: bool, leaf_id: str | None) -> s.BranchStats:
+def _branch(part: Part, main: bool, leaf_id: str | None) -> t.BranchStats:
     branch = part.branch
-    return s.BranchStats(
+    return t.BranchStats(
         tip=branch.tip.id if branch is not None else leaf_id if main else None,
         left_at=branch.left_at if branch is not None else None,
         main=main,

@@ -25,8 +25,8 @@ from pi_daemon.rpc.limits import Limits
 from pi_daemon.rpc.lsp import DOCUMENT_METHODS
 from pi_daemon.rpc.outbox import Outbox
 from pi_daemon.rpc.service import Channel, Client, Gate, Handler, PeerError, Service
+from pi_daemon.rpc.types.daemon import ClientStatus
 from pi_daemon.rpc.types.lifecycle import PROTOCOL_VERSION, InitializeParams, PiDaemonInitialize
-from pi_daemon.rpc.types.sessions import ClientStatus
 from pi_daemon.session.errors import Overloaded, PiDaemonError, Unauthorized, VersionMismatch
 
 __all__ = ["Channel", "Client", "Connection", "Gate", "Handler", "PeerError", "Service"]

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from pi_daemon.rpc.types import catalogue as cat
 from pi_daemon.rpc.types import compaction as c
+from pi_daemon.rpc.types import daemon as own
 from pi_daemon.rpc.types import doctor as d
 from pi_daemon.rpc.types import entries as e
 from pi_daemon.rpc.types import explain as x
@@ -18,6 +19,8 @@ from pi_daemon.rpc.types import lifecycle as life
 from pi_daemon.rpc.types import notifications as n
 from pi_daemon.rpc.types import resume as r
 from pi_daemon.rpc.types import sessions as s
+from pi_daemon.rpc.types import stats as t
+from pi_daemon.rpc.types import subscriptions as u
 
 
 class Method(Struct, frozen=True):
@@ -143,7 +146,7 @@ METHODS: dict[str, Method] = {
     ),
     "session/stats": Method(
         s.SessionParams,
-        s.StatsResult,
+        t.StatsResult,
         "What a session amounts to: messages, tool calls, failures, tokens, cost, time; by model and by branch too.",
         _SESSION,
     ),
@@ -173,12 +176,12 @@ METHODS: dict[str, Method] = {
         (*_SESSION, "writerBusy", "readOnly", "storageFailed"),
     ),
     "session/subscribe": Method(
-        s.SubscribeParams,
-        s.SubscribeResult,
+        u.SubscribeParams,
+        u.SubscribeResult,
         "Hear of every change from now on, and catch up with what was missed.",
         _SESSION,
     ),
-    "session/unsubscribe": Method(s.SessionParams, s.UnsubscribeResult, "Hear no more of a session."),
+    "session/unsubscribe": Method(s.SessionParams, u.UnsubscribeResult, "Hear no more of a session."),
     "session/search": Method(
         cat.SearchParams, cat.SearchResult, "Entries of all sessions that say something, at once from what is indexed."
     ),
@@ -194,10 +197,10 @@ METHODS: dict[str, Method] = {
     "catalog/unsubscribe": Method(
         cat.CatalogParams, cat.CatalogStatus, "Hear no more of them: of one directory's, or of all."
     ),
-    "daemon/status": Method(life.Empty, s.StatusResult, "What the daemon is doing."),
+    "daemon/status": Method(life.Empty, own.StatusResult, "What the daemon is doing."),
     "daemon/panel": Method(
-        s.PanelParams,
-        s.PanelResult,
+        own.PanelParams,
+        own.PanelResult,
         "Serve the panel to a browser of this machine. Only for clients of the Unix socket and of stdio.",
         ("unauthorized", "storageFailed"),
     ),
@@ -207,7 +210,7 @@ METHODS: dict[str, Method] = {
         "Go over the whole sessions directory: what is damaged, half written, duplicated or foreign, and what a repair "
         "would do. Changes nothing without `fix`, and deletes nothing.",
     ),
-    "daemon/stop": Method(s.StopParams, life.Empty, "Stop the daemon for everybody."),
+    "daemon/stop": Method(own.StopParams, life.Empty, "Stop the daemon for everybody."),
 }
 
 NOTIFICATIONS: dict[str, Notification] = {

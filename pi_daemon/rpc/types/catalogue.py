@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from pi_daemon.rpc.types.base import Wire
-from pi_daemon.rpc.types.sessions import TokenTotals
+from pi_daemon.rpc.types.stats import TokenTotals
 
 
 class SearchParams(Wire, kw_only=True):
