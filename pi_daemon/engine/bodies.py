@@ -14,10 +14,12 @@ AT_A_TIME_BYTES = 4 * 1024 * 1024
 """Of their lines; more only for a single one that is longer."""
 
 
-async def bodies(session: LiveSession, heads: Sequence[Head]) -> AsyncIterator[tuple[Sequence[Head], list[bytes]]]:
-    """The heads in their order, with their lines. Raises StorageFailed."""
+async def bodies(
+    session: LiveSession, heads: Sequence[Head], instance_id: str
+) -> AsyncIterator[tuple[Sequence[Head], list[bytes]]]:
+    """The heads of an instance in their order, with their lines. Raises StorageFailed."""
     for portion in _portions(heads):
-        yield portion, await session.lines(portion)
+        yield portion, await session.lines(portion, of=instance_id)
 
 
 def _portions(heads: Sequence[Head]) -> Iterator[Sequence[Head]]:

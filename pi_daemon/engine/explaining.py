@@ -72,7 +72,8 @@ class Page(Struct):
 async def begin(session: LiveSession, leaf_id: str | None) -> ExplanationSnapshot:
     """The explanation of the session as it is now. Raises EntryNotFound for an unknown leaf."""
     at = "-" if leaf_id is None else f"={leaf_id}"
-    key = f"{session.instance_id}:{session.revision}:{at}"
+    instance_id = session.instance_id
+    key = f"{instance_id}:{session.revision}:{at}"
     if (kept := session.explanations.get(key)) is not None:
         return kept
     revision, tree, damage = session.revision, session.tree.frozen(), list(session.damage)
@@ -81,7 +82,7 @@ async def begin(session: LiveSession, leaf_id: str | None) -> ExplanationSnapsho
     def make() -> Explanation:
         return Explanation(tree, trail or Trail(tree.path(leaf_id)), damage)
 
-    return ExplanationSnapshot(key, await offload(HEAD_BYTES * len(tree), make), leaf_id, revision)
+    return ExplanationSnapshot(instance_id, key, await offload(HEAD_BYTES * len(tree), make), leaf_id, revision)
 
 
 def resume(session: LiveSession, cursor: str) -> tuple[ExplanationSnapshot, int]:
@@ -101,7 +102,7 @@ async def page(session: LiveSession, snapshot: ExplanationSnapshot, start: int, 
     items = explanation.items(start, start + limit)
     if previews:
         items = items[: _fitting(items, PAGE_BYTES)]
-    details = await _previews(session, items) if previews else []
+    details = await _previews(session, snapshot, items) if previews else []
     rows = await offload(HEAD_BYTES * explanation.count, lambda: list(map(explanation.of, items)))
     return Page(rows, details, snapshot.leaf_id, snapshot.revision, _keep(session, snapshot, start + len(items)))
 
@@ -109,19 +110,19 @@ async def page(session: LiveSession, snapshot: ExplanationSnapshot, start: int, 
 async def one(session: LiveSession, snapshot: ExplanationSnapshot, entry_id: str) -> Page:
     """The lines with that id: one, but where it was used again. Raises EntryNotFound, StorageFailed."""
     explanation = snapshot.explanation
-    found: list[Head | Damage] = [head for head in session.tree.entries if head.id == entry_id]
+    found: list[Head | Damage] = [head for head in explanation.tree.entries if head.id == entry_id]
     if not found:
-        found += await _on_damaged_lines(session, explanation, entry_id)
+        found += await _on_damaged_lines(session, snapshot, entry_id)
     if not found:
         raise EntryNotFound("The session has no such entry; read session/tree for those it has.", entryId=entry_id)
     rows = list(map(explanation.of, found))
-    details = await _previews(session, found)
-    summaries = _Summaries(session)
+    details = await _previews(session, snapshot, found)
+    summaries = _Summaries(session, snapshot)
     for row, detail in zip(rows, details, strict=True):
         if row.head is None:
             detail.id = entry_id
         else:
-            await _question(session, explanation, row, detail, summaries)
+            await _question(session, snapshot, row, detail, summaries)
     return Page(rows, details, snapshot.leaf_id, snapshot.revision)
 
 
@@ -140,18 +141,18 @@ async def search(
     while at < explanation.count and len(hits) <= limit:
         items = explanation.items(at, at + ROWS)
         items = items[: _fitting(items, PORTION_BYTES)]
-        lines = await _lines(session, items)
+        lines = await _lines(session, snapshot, items)
         found = await offload(sum(map(len, lines)), lambda i=items, raw=lines: _search(needle, i, raw))  # type: ignore[misc]
         hits += [(at + place, items[place], what) for place, what in found]
         at += len(items)
         progress(at, explanation.count)
     more = len(hits) > limit
     at = hits[limit][0] if more else explanation.count
-    rows, details, summaries = [], [], _Summaries(session)
+    rows, details, summaries = [], [], _Summaries(session, snapshot)
     for _, item, what in hits[:limit]:
         row, detail = explanation.of(item), Detail(found=what)
         if row.head is not None:
-            await _question(session, explanation, row, detail, summaries)
+            await _question(session, snapshot, row, detail, summaries)
         detail.known = await _known(row, detail.asked, what.place, needle, summaries)
         rows.append(row)
         details.append(detail)
@@ -167,8 +168,10 @@ def _search(needle: Needle, items: Sequence[Head | Damage], lines: Sequence[byte
     return found
 
 
-async def _previews(session: LiveSession, items: Sequence[Head | Damage]) -> list[Detail]:
-    lines = await _lines(session, items)
+async def _previews(
+    session: LiveSession, snapshot: ExplanationSnapshot, items: Sequence[Head | Damage]
+) -> list[Detail]:
+    lines = await _lines(session, snapshot, items)
 
     def make() -> list[Detail]:
         return [
@@ -179,13 +182,14 @@ async def _previews(session: LiveSession, items: Sequence[Head | Damage]) -> lis
     return await offload(sum(map(len, lines)), make)
 
 
-async def _lines(session: LiveSession, items: Sequence[Head | Damage]) -> list[bytes]:
+async def _lines(session: LiveSession, snapshot: ExplanationSnapshot, items: Sequence[Head | Damage]) -> list[bytes]:
     """Those of entries as they are stored, the beginnings of damaged ones as they lie in the file."""
     heads = [_place(item) if isinstance(item, Damage) else item for item in items]
     if session.header.version > 1 or not any(isinstance(item, Damage) for item in items):
-        return await session.lines(heads)
+        return await session.lines(heads, of=snapshot.instance_id)
     # A line of version 1 is given its ids when it is read, which a damaged one can't be.
-    sound = iter(await session.lines([item for item in items if isinstance(item, Head)]))
+    entries = [item for item in items if isinstance(item, Head)]
+    sound = iter(await session.lines(entries, of=snapshot.instance_id))
     return [b"" if isinstance(item, Damage) else next(sound) for item in items]
 
 
@@ -194,9 +198,9 @@ def _place(damage: Damage) -> Head:
     return Head("", "", None, "", damage.offset or 0, min(damage.length or 0, DAMAGED_BYTES), None)
 
 
-async def _on_damaged_lines(session: LiveSession, explanation: Explanation, entry_id: str) -> list[Damage]:
-    broken = explanation.broken
-    lines = await _lines(session, broken)
+async def _on_damaged_lines(session: LiveSession, snapshot: ExplanationSnapshot, entry_id: str) -> list[Damage]:
+    broken = snapshot.explanation.broken
+    lines = await _lines(session, snapshot, broken)
     return [damage for damage, line in zip(broken, lines, strict=True) if entry_id in ids_in(line)]
 
 
@@ -214,7 +218,7 @@ def _keep(session: LiveSession, snapshot: ExplanationSnapshot, end: int) -> str 
     """The cursor of the next page, if there is one; the last few explanations are kept for that."""
     kept, more = session.explanations, end < snapshot.explanation.count
     kept.pop(snapshot.key, None)
-    if more:
+    if more and session.instance_id == snapshot.instance_id:
         kept[snapshot.key] = snapshot
     while len(kept) > SNAPSHOTS:
         del kept[next(iter(kept))]
@@ -224,15 +228,16 @@ def _keep(session: LiveSession, snapshot: ExplanationSnapshot, end: int) -> str 
 class _Summaries:
     """The lines of the few entries that stand for many, read once for a request."""
 
-    def __init__(self, session: LiveSession) -> None:
+    def __init__(self, session: LiveSession, snapshot: ExplanationSnapshot) -> None:
         self._session = session
+        self._snapshot = snapshot
         self._lines: dict[str, bytes] = {}
 
     async def line(self, entry_id: str) -> tuple[Head, bytes]:
-        head = self._session.tree.get(entry_id)
+        head = self._snapshot.explanation.tree.get(entry_id)
         assert head is not None
         if entry_id not in self._lines:
-            self._lines[entry_id] = (await self._session.lines([head]))[0]
+            self._lines[entry_id] = (await self._session.lines([head], of=self._snapshot.instance_id))[0]
         return head, self._lines[entry_id]
 
 
@@ -244,15 +249,16 @@ def _standing(explanation: Explanation, row: Explained) -> str | None:
 
 
 async def _question(
-    session: LiveSession, explanation: Explanation, row: Explained, detail: Detail, summaries: _Summaries
+    session: LiveSession, snapshot: ExplanationSnapshot, row: Explained, detail: Detail, summaries: _Summaries
 ) -> None:
     """What the summary that stands for the entry says of it, if one does."""
+    explanation = snapshot.explanation
     asked, head = _standing(explanation, row), row.head
     if asked is None or head is None:
         return
     _, raw = await summaries.line(asked)
-    others = counterparts(session.tree, head)
-    line, *more = await session.lines([head, *others])
+    others = counterparts(explanation.tree, head)
+    line, *more = await session.lines([head, *others], of=snapshot.instance_id)
     summary = loads(raw).get("summary")
     text = summary if isinstance(summary, str) else ""
     pairs = list(zip(others, more, strict=True))

@@ -70,14 +70,14 @@ async def export(hub: Hub, session: LiveSession, wanted: Wanted, sink: Sink, pro
     """Raises EntryNotFound, StorageFailed, and what the sink raises."""
     if wanted.leaf_id is not None and session.tree.get(wanted.leaf_id) is None:
         raise EntryNotFound("The session has no such entry; read session/tree.", entryId=wanted.leaf_id)
-    tree = session.tree.frozen()
+    tree, instance_id = session.tree.frozen(), session.instance_id
     match wanted.format:
         case "tree":
             parts = _tree(session)
         case "jsonl":
-            parts = _path(hub, session, tree, wanted.leaf_id)
+            parts = _path(hub, session, instance_id, tree, wanted.leaf_id)
         case "markdown":
-            parts = _document(session, tree, wanted)
+            parts = _document(session, instance_id, tree, wanted)
     done = 0
     async for count, data in parts:
         await sink.write(data)
@@ -91,7 +91,7 @@ async def _tree(session: LiveSession) -> AsyncIterator[tuple[int, bytes]]:
 
 
 async def _path(
-    hub: Hub, session: LiveSession, tree: SessionTree, leaf_id: str | None
+    hub: Hub, session: LiveSession, instance_id: str, tree: SessionTree, leaf_id: str | None
 ) -> AsyncIterator[tuple[int, bytes]]:
     """What a fork of the path would be."""
 
@@ -105,7 +105,7 @@ async def _path(
     header = Header(environment.session_id(), environment.timestamp(), old.cwd, parent_session=session.path)
     forking = Forking(tree, new_id)
     yield 0, header_line(header) + b"\n"
-    async for portion, lines in bodies(session, tree.path(leaf_id)):
+    async for portion, lines in bodies(session, tree.path(leaf_id), instance_id):
         found = await offload(sum(map(len, lines)), lambda p=portion, some=lines: forking.take(p, some))  # type: ignore[misc]
         if found:
             yield len(portion), b"\n".join([*found, b""])
@@ -114,20 +114,22 @@ async def _path(
         yield 0, b"\n".join([*labels, b""])
 
 
-async def _document(session: LiveSession, tree: SessionTree, wanted: Wanted) -> AsyncIterator[tuple[int, bytes]]:
+async def _document(
+    session: LiveSession, instance_id: str, tree: SessionTree, wanted: Wanted
+) -> AsyncIterator[tuple[int, bytes]]:
     """The facts come first, so the path is read twice."""
     size = HEAD_BYTES * len(tree)
     path, leaving = await offload(size, lambda: _leaving(tree, wanted.leaf_id))
     tally = await offload(size, lambda: Tally(path, wanted.leaf_id))
     title = None
-    async for portion, lines in bodies(session, path):
+    async for portion, lines in bodies(session, path, instance_id):
         await offload(sum(map(len, lines)), lambda p=portion, some=lines: tally.add(p, some))  # type: ignore[misc]
         for head, line in zip(portion, lines, strict=True):
             if title is None and head.role == "user":
                 title = first_line(message_text(head, line)) or None
     document = Document(wanted.look, tree.labels, leaving, tree.name)
     yield 0, _text(document.begin(session.header, tally, title))
-    async for portion, lines in bodies(session, path):
+    async for portion, lines in bodies(session, path, instance_id):
 
         def made(portion: Sequence[Head] = portion, lines: Sequence[bytes] = lines) -> bytes:
             entries = zip(portion, lines, strict=True)

@@ -45,7 +45,8 @@ async def fork(
         await made.perform(MoveLeaf(None, entry_id))
         return made
     heads = source.tree.entries if tree else source.tree.path(entry_id)
-    stored = await source.lines(heads)
+    instance_id = source.instance_id
+    stored = await source.lines(heads, of=instance_id)
     if not tree:
         still, size = source.tree.frozen(), sum(map(len, stored))
         stored = await offload(size, lambda: fork_lines(still, heads, stored, lambda taken: _fresh(taken, hub)))

@@ -76,6 +76,10 @@ GIVEN_UP_MS = 60 * 60 * 1000
 middle of a turn could never be compacted."""
 
 
+BROKEN_OFF = frozenset({"aborted", "error"})
+"""Stop reasons of answers whose calls are not run (pi 1.6.0 leaves the answer out of requests)."""
+
+
 class OpenCalls(Struct, frozen=True):
     """Those of one answer. `left_ms`: after so long they are given up on."""
 
@@ -103,18 +107,22 @@ async def check_answered(staging: Staging, session: LiveSession) -> None:
 
 async def open_calls(staging: Staging, session: LiveSession) -> OpenCalls | None:
     """The calls of an answer at the end of the path that wait for results. A user's message after it gives up on
-    them."""
+    them; nobody runs those of an answer that was broken off, or edited since, or that is from no time near now."""
     answered: set[str] = set()
+    edited: set[str] = set()
     for head in staging.ancestors(staging.leaf_id):
         facts = head.facts
         if isinstance(facts, ToolResultFacts):
             answered.add(facts.call_id)
+        elif isinstance(facts, EditFacts):
+            edited.add(facts.target)
         elif isinstance(facts, AssistantFacts):
-            called = to_ms(head.timestamp)
-            now = session.environment.now_ms()
-            left_ms = GIVEN_UP_MS if called is None else min(called - now, 0) + GIVEN_UP_MS
-            if left_ms <= 0 or (head.calls is not None and answered.issuperset(head.calls)):
+            called, now = to_ms(head.timestamp), session.environment.now_ms()
+            if called is None or abs(now - called) >= GIVEN_UP_MS or head.id in edited:
                 return None
+            if facts.stop_reason in BROKEN_OFF or (head.calls is not None and answered.issuperset(head.calls)):
+                return None
+            left_ms = min(called - now, 0) + GIVEN_UP_MS
             made = await _calls(head, staging, session)
             head.calls = tuple(call.id for call in made)
             waiting = [call for call in made if call.id not in answered]

@@ -92,9 +92,9 @@ async def tree(session: LiveSession, filter_name: str, fold: bool, cursor: str |
     rows = rows[: len(_fitting([row.head for row in rows], NODES, PAGE_BYTES))]
     end = start + len(rows)
     more = end < len(snapshot.rows)
-    _keep(session.snapshots, snapshot, more)
     heads = [row.head for row in rows]
-    lines = await session.lines(heads)
+    lines = await session.lines(heads, of=snapshot.instance_id)
+    _keep(session.snapshots, snapshot, more)
     previews = await offload(sum(map(len, lines)), lambda: list(map(preview, heads, lines)))
     next_cursor = f"{snapshot.key}:{end}" if more else None
     return TreePage(rows, previews, snapshot.leaf_id, snapshot.revision, next_cursor)
@@ -107,12 +107,13 @@ async def _snapshot(session: LiveSession, filter_name: str, fold: bool, cursor: 
         if kept is None or not index.isdecimal():
             raise InvalidParams("This cursor is not valid any more; ask for the tree from the start.", path="cursor")
         return kept, int(index)
-    key = f"{session.instance_id}:{session.revision}:{filter_name}:{fold}"
+    instance_id = session.instance_id
+    key = f"{instance_id}:{session.revision}:{filter_name}:{fold}"
     if (kept := session.snapshots.get(key)) is not None:
         return kept, 0
     leaf_id, revision, tree = session.leaf_id, session.revision, session.tree.frozen()
     rows = await offload(HEAD_BYTES * len(tree), lambda: tree_rows(tree, leaf_id, filter_name, fold))
-    return TreeSnapshot(key, rows, leaf_id, revision), 0
+    return TreeSnapshot(instance_id, key, rows, leaf_id, revision), 0
 
 
 def _keep(snapshots: dict[str, TreeSnapshot], snapshot: TreeSnapshot, more: bool) -> None:

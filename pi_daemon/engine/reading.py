@@ -100,8 +100,8 @@ async def editor_text(session: LiveSession, entry_id: str) -> str:
 
 async def stats(session: LiveSession) -> Tally:
     """Sums over the whole file. Raises StorageFailed."""
-    heads, leaf_id = list(session.tree.entries), session.leaf_id
+    heads, leaf_id, instance_id = list(session.tree.entries), session.leaf_id, session.instance_id
     tally = await offload(HEAD_BYTES * len(heads), lambda: Tally(heads, leaf_id))
-    async for portion, lines in bodies(session, heads):
+    async for portion, lines in bodies(session, heads, instance_id):
         await offload(sum(map(len, lines)), partial(tally.add, portion, lines))
     return tally

@@ -41,12 +41,13 @@ class Has(Struct, frozen=True):
 
 async def report(session: LiveSession, leaf_id: str | None, world: World, has: Has) -> Report:
     """Writes nothing, neither to the session nor to what it looks at. Raises EntryNotFound, StorageFailed."""
-    tree, revision, cwd = session.tree.frozen(), session.revision, session.header.cwd
+    tree, instance_id = session.tree.frozen(), session.instance_id
+    revision, cwd = session.revision, session.header.cwd
     path, beside = await offload(HEAD_BYTES * len(tree), lambda: _apart(tree, leaf_id))
     evidence = Evidence(cwd, world.home)
-    await _feed(session, evidence.wanted(path), evidence)
+    await _feed(session, instance_id, evidence.wanted(path), evidence)
     elsewhere = Elsewhere(cwd, world.home, [one.act for one in evidence.open])
-    await _feed(session, elsewhere.wanted(beside), elsewhere)
+    await _feed(session, instance_id, elsewhere.wanted(beside), elsewhere)
     found_at = await world.looking(lambda: place.look(world, evidence, cwd))
     there = found_at.state == "there"
     compared = await repository.compare(world, evidence, cwd) if there else repository.Compared(None, [])
@@ -60,7 +61,7 @@ async def report(session: LiveSession, leaf_id: str | None, world: World, has: H
         *compared.findings,
         *calls.open_calls(evidence, elsewhere, below, files.found, cwd, world.home, await _holder(session)),
         *files.findings,
-        *needs.unbacked(await _claims(session, path), evidence, elsewhere, cwd, world.home),
+        *needs.unbacked(await _claims(session, instance_id, path), evidence, elsewhere, cwd, world.home),
         *(needs.tools(evidence, has.tools) if has.tools is not None else ()),
         *(needs.credentials(evidence, _provider(path), has.credentials) if has.credentials is not None else ()),
         *calls.shell(evidence),
@@ -95,9 +96,9 @@ def _below(leaf_id: str | None, beside: Sequence[Head]) -> set[str]:
     return {entry_id for entry_id in below if entry_id is not None and entry_id != leaf_id}
 
 
-async def _feed(session: LiveSession, heads: Sequence[Head], into: Evidence | Elsewhere) -> None:
+async def _feed(session: LiveSession, instance_id: str, heads: Sequence[Head], into: Evidence | Elsewhere) -> None:
     for portion in _portions(heads):
-        lines = await session.lines(portion)
+        lines = await session.lines(portion, of=instance_id)
 
         def see(portion: Sequence[Head] = portion, lines: Sequence[bytes] = lines) -> None:
             for head, line in zip(portion, lines, strict=True):
@@ -117,10 +118,10 @@ def _portions(heads: Sequence[Head]) -> Iterator[Sequence[Head]]:
         yield heads[start:]
 
 
-async def _claims(session: LiveSession, path: Sequence[Head]) -> dict[str, list[Claim]]:
+async def _claims(session: LiveSession, instance_id: str, path: Sequence[Head]) -> dict[str, list[Claim]]:
     found: dict[str, list[Claim]] = {}
     for portion in _portions([head for head in path if head.type in ("compaction", "branch_summary")]):
-        lines = await session.lines(portion)
+        lines = await session.lines(portion, of=instance_id)
 
         def see(portion: Sequence[Head] = portion, lines: Sequence[bytes] = lines) -> None:
             for head, line in zip(portion, lines, strict=True):

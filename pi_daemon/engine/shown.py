@@ -199,9 +199,9 @@ class Shown:
 
     async def look_up_path(self) -> None:
         """Have the path to the leaf ready, which in a large session takes long to look up."""
-        tree, leaf_id = self.tree.frozen(), self.leaf_id
+        live, tree, leaf_id = self.tree, self.tree.frozen(), self.leaf_id
         trail = await offload(HEAD_BYTES * len(tree), lambda: Trail(tree.path(leaf_id)))
-        if self._trail is None and (self.leaf_id, len(self.tree)) == (leaf_id, len(tree)):
+        if self._trail is None and self.tree is live and (self.leaf_id, len(live)) == (leaf_id, len(tree)):
             self._trail = trail
 
     def _go_on(self, head: Head, *, anew: bool = False) -> None:
@@ -214,13 +214,25 @@ class Shown:
             else:
                 trail.extend((head,))
 
-    async def lines(self, heads: Sequence[Head], starts: Sequence[int] | None = None) -> list[bytes]:
-        """The entries as they are stored; where `starts` has a number, their messages. Raises StorageFailed, and
-        SessionNotFound where the file is gone."""
+    async def lines(
+        self, heads: Sequence[Head], starts: Sequence[int] | None = None, *, of: str | None = None
+    ) -> list[bytes]:
+        """The entries as they are stored; where `starts` has a number, their messages. `of`: the instance that the
+        heads are from, if that may be another by now. Raises StorageFailed, and SessionNotFound where the file is
+        gone."""
+        self._check_instance(of)
         try:
-            return await self.log.read(heads, starts) if heads else []
+            lines = await self.log.read(heads, starts) if heads else []
         except StorageFailed as error:
+            self._check_instance(of)
             raise self.told(error) from error
+        self._check_instance(of)
+        return lines
+
+    def _check_instance(self, wanted: str | None) -> None:
+        """Heads of another instance say where lines lay in another file. Raises StorageFailed."""
+        if wanted is not None and wanted != self.instance_id:
+            raise StorageFailed("The file was rewritten or replaced while it was read: ask again.", errno="ESTALE")
 
     def told(self, error: PiDaemonError) -> PiDaemonError:
         """A file that is gone is no failure of the storage: there is no such session any more."""

@@ -9,8 +9,9 @@ from pi_daemon.session.view import TreeRow
 
 
 class TreeSnapshot(Struct):
-    """The rows of a tree as it was at a revision, kept while a client pages through them."""
+    """The rows of a tree as it was at a revision of an instance, kept while a client pages through them."""
 
+    instance_id: str
     key: str
     rows: list[TreeRow]
     leaf_id: str | None
@@ -18,8 +19,9 @@ class TreeSnapshot(Struct):
 
 
 class ExplanationSnapshot(Struct):
-    """The explanation of the entries that there were at a revision, in the context at `leaf_id`."""
+    """The explanation of the entries that there were at a revision of an instance, in the context at `leaf_id`."""
 
+    instance_id: str
     key: str
     explanation: Explanation
     leaf_id: str | None

@@ -44,7 +44,7 @@ class Explanation:
     """
 
     def __init__(self, tree: SessionTree, trail: Trail, damage: Sequence[Damage] = ()) -> None:
-        self._tree = tree
+        self.tree = tree
         self._path = list(trail.path)
         self._place = {head.id: place for place, head in enumerate(self._path)}
         self.broken = _broken_lines(tree, damage)
@@ -61,10 +61,10 @@ class Explanation:
     def items(self, start: int, stop: int) -> Sequence[Head | Damage]:
         """The lines from `start` to before `stop`, in file order."""
         if not self.broken:
-            return self._tree.entries[start : min(stop, self.count)]
+            return self.tree.entries[start : min(stop, self.count)]
         if self._merged is None:
-            stored: list[Head | Damage] = list(self._tree.entries[: self.count - len(self.broken)])
-            offsets = [head.offset for head in self._tree.entries[: len(stored)] if head.offset != IN_MEMORY]
+            stored: list[Head | Damage] = list(self.tree.entries[: self.count - len(self.broken)])
+            offsets = [head.offset for head in self.tree.entries[: len(stored)] if head.offset != IN_MEMORY]
             merged: list[Head | Damage] = []
             at = 0
             for damage in self.broken:
@@ -79,7 +79,7 @@ class Explanation:
         if isinstance(item, Damage):
             return Explained(None, Why("damagedLine", line=item.line), damage=item)
         head = item
-        if self._tree.get(head.id) is not head:
+        if self.tree.get(head.id) is not head:
             return Explained(head, _SAME_ID)
         place = self._place.get(head.id)
         why = lasting(head)
@@ -148,7 +148,7 @@ class Explanation:
         counts = self._edits[facts.target]
         if counts is not head:
             return Why("overridden", by=counts.id, target=facts.target)
-        target = self._tree.get(facts.target)
+        target = self.tree.get(facts.target)
         place = self._place.get(facts.target)
         found = self._sources.get(facts.target)
         if found is not None:
@@ -216,10 +216,10 @@ class Explanation:
         for source in reversed(self._selected):
             facts = source.head.facts
             if isinstance(facts, BranchSummaryFacts) and facts.from_id is not None:
-                left = self._tree.get(facts.from_id)
+                left = self.tree.get(facts.from_id)
                 while left is not None and left.id not in self._place and left.id not in told:
                     told[left.id] = source.head.id
-                    left = self._tree.parent(left)
+                    left = self.tree.parent(left)
         return told
 
     def _off_path(self, head: Head) -> Why:
@@ -229,7 +229,7 @@ class Explanation:
         at: Head | None = head
         while at is not None and at.id not in place and at.id not in known:
             passed.append(at)
-            at = self._tree.parent(at)
+            at = self.tree.parent(at)
         if at is None:
             why = self._under(passed[-1])
         elif at.id in place:
@@ -254,7 +254,7 @@ class Explanation:
 
     def _cut(self, root: Head, reason: Reason | None = None) -> Why:
         """The chain of parents ends at `root`, though that names one."""
-        missing = root.parent_id if root.parent_id not in self._tree else None
+        missing = root.parent_id if root.parent_id not in self.tree else None
         line = self._taken.get(root.id)
         return Why(reason or ("loop" if missing is None else "orphaned"), root=root.id, missing=missing, line=line)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pi_daemon.engine import explaining, pages
+from pi_daemon.engine import explaining, pages, shown
 from pi_daemon.engine import hub as hubs
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
@@ -253,6 +253,56 @@ def test_who_opens_a_file_while_it_is_looked_at_hears_what_is_wrong(world: World
             with pytest.raises(PiDaemonError) as refused:
                 await hub.open(ref)
             assert refused.value.reason == "sessionCorrupted"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("what", ["tree", "page", "one", "search", "path"])
+def test_what_was_begun_before_a_file_was_replaced_is_not_read_from_the_new_one(
+    world: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """With the same ids, as many entries, and other texts."""
+
+    async def main() -> None:
+        async with world.hub() as hub:
+            session = await hub.create(world.header(), persist="immediate")
+            ids = [head.id for head in (await append(session, user("a" * 90), assistant(), user("b"))).entries]
+            replaced = False
+
+            async def meanwhile(size: int, work: Callable[[], Any]) -> Any:
+                nonlocal replaced
+                made = work()
+                if not replaced:
+                    replaced = True
+                    (path,) = world.sessions.glob("*.jsonl")
+                    staged = path.with_suffix(".staged")
+                    staged.write_text(path.read_text().replace("a" * 90, "c" * 30))
+                    staged.replace(path)
+                    await session.look()
+                return made
+
+            for module in (pages, explaining, shown):
+                monkeypatch.setattr(module, "offload", meanwhile)
+            before = session.instance_id
+            if what == "path":
+                session._trail = None
+                await session.look_up_path()
+                assert session.instance_id != before
+                assert all(head is session.tree.get(head.id) for head in session.trail.path)
+                return
+            with pytest.raises(StorageFailed, match="ask again"):
+                if what == "tree":
+                    await pages.tree(session, "all", False, None)
+                else:
+                    snapshot = await explaining.begin(session, session.leaf_id)
+                    if what == "page":
+                        await explaining.page(session, snapshot, 0, 1, True)
+                    elif what == "one":
+                        await explaining.one(session, snapshot, ids[1])
+                    else:
+                        await explaining.search(session, snapshot, "b", 0, 9, lambda done, total: None)
+            assert session.instance_id != before and not session.snapshots and not session.explanations
+            assert (await pages.tree(session, "all", False, None)).rows[0].head.id == ids[0]
 
     asyncio.run(main())
 

@@ -522,6 +522,34 @@ def test_a_call_without_a_result_is_given_up_on_though_nothing_comes(
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("how", ["aborted", "error", "omitted", "replaced", "noTime", "future", "past"])
+def test_calls_that_nobody_runs_are_not_waited_for(scene: Scene, how: str) -> None:
+    async def main() -> None:
+        async with scene.running():
+            client = await scene.client()
+            session_id, _ = await talked(client)
+            entry = calling("t1")
+            if how in ("aborted", "error"):
+                entry["message"]["stopReason"] = how
+            (made,) = (await client.call("session/append", sessionId=session_id, entries=[entry]))["entries"]
+            if how in ("omitted", "replaced"):
+                content = None if how == "omitted" else {"content": "No call"}
+                edit = {"sessionId": session_id, "targetId": made["id"], "replacement": content}
+                await client.call("session/editContext", **edit)
+            if how in ("noTime", "future", "past"):
+                when = {"noTime": "garbage", "future": "2099-01-01T00:00:00.000Z", "past": "2001-01-01T00:00:00.000Z"}
+                *before, last = scene.files()[0].read_text().splitlines()
+                last = json.dumps({**json.loads(last), "timestamp": when[how]})
+                staged = scene.files()[0].with_suffix(".staged")
+                staged.write_text("\n".join([*before, last, ""]))
+                staged.replace(scene.files()[0])
+            plan = await client.call("session/compactionPlan", sessionId=session_id)
+            assert plan["openCalls"] == []
+            assert "entryId" in await client.call("session/compact", sessionId=session_id, openCalls="refuse")
+
+    asyncio.run(main())
+
+
 def test_a_branch_of_which_nothing_fits_is_left_without_a_summarizer(scene: Scene) -> None:
     async def main() -> None:
         async with scene.running():
