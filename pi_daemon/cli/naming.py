@@ -183,7 +183,7 @@ async def entry_id(opened: Opened, name: str) -> str:
     """The entry whose id is `name` or begins so, or `leaf`. Raises Failure."""
     if name == LEAF:
         return await _leaf_of_the_conversation(opened)
-    if name and await _stored(opened, name):
+    if await _stored(opened, name):
         return name
     tree = await opened.client.whole_tree(opened.id, filter="all")
     ids = _beginning(name, [node["id"] for node in tree["nodes"]])
@@ -195,7 +195,9 @@ async def entry_id(opened: Opened, name: str) -> str:
     if not ids:
         hint = f"`pi-daemon tree {opened.id}` shows the entries with their ids."
         raise Failure(Exit.NOT_FOUND, f"No entry has the id {name}.", hint=hint, reason="entryNotFound")
-    raise Failure(Exit.NOT_FOUND, f"{len(ids)} entries fit {name}.", hint=_choose(ids), reason="ambiguousEntry")
+    raise Failure(
+        Exit.NOT_FOUND, f"{len(ids)} entries fit {name}.", hint=_choose([*map(safe.line, ids)]), reason="ambiguousEntry"
+    )
 
 
 async def _stored(opened: Opened, name: str) -> bool:

@@ -316,3 +316,13 @@ def test_demo_for_machines(tmp_path: Path) -> None:
     assert found["daemons"][0] != found["daemons"][1]
     assert len(list(Path(found["directory"], "sessions").rglob("*.jsonl"))) == 2
     assert [one["method"] for one in found["notifications"]].count("resync") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full, which no other system than Linux has")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path, options: list[str]) -> None:
+    argv, _ = daemon_command("list", *options)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, env=environment(tmp_path), text=True)
+    assert done.returncode == 1
+    assert done.stderr == "pi-daemon: What is printed can't be written: No space left on device.\n"

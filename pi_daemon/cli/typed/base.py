@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
@@ -139,12 +140,27 @@ def run(
             code = failure.code
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nothing more can be said there; what is still buffered must not be tried again at the end of the process.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say_no_more()
         code = Exit.BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _say_no_more()
+        output.as_json = False
+        output.fail(Failure(Exit.FAILED, f"What is printed can't be written: {error.strerror}."))
+        code = Exit.FAILED
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
     raise typer.Exit(int(code or 0))
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What may become of a file that the output goes to."""
+
+
+def _say_no_more() -> None:
+    """What is still buffered for stdout must not be tried again at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version(wanted: bool) -> None:
