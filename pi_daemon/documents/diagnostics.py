@@ -14,6 +14,7 @@ from pi_daemon.rpc import codec
 from pi_daemon.rpc.types.lsp import Diagnostic, Position, Range
 from pi_daemon.session.errors import PiDaemonError
 from pi_daemon.session.head import (
+    BROKEN_OFF,
     AssistantFacts,
     CompactionFacts,
     Damage,
@@ -44,8 +45,6 @@ _REPAIR = "`pi-daemon repair FILE` mends it, and keeps the original"
 """What somebody can do about lines that can't be read who sits before an editor."""
 
 _OF_THE_TREE = frozenset({"orphan", "duplicateId", "loop"})
-_DROPPED = ("error", "aborted")
-"""Answers that a provider isn't sent (pi 1.6.0), their tool calls neither."""
 
 
 def made(line: int, length: int, severity: int, code: str, message: str) -> Diagnostic:
@@ -154,7 +153,7 @@ def _slices(heads: Sequence[Head]) -> Iterator[Sequence[Head | None]]:
 
 def _may_call(head: Head | None, after: Head | None) -> bool:
     facts = head.facts if head is not None else None
-    if not isinstance(facts, AssistantFacts) or facts.stop_reason in _DROPPED:
+    if not isinstance(facts, AssistantFacts) or facts.stop_reason in BROKEN_OFF:
         return False
     return facts.stop_reason == "toolUse" or (after is not None and isinstance(after.facts, ToolResultFacts))
 
@@ -186,7 +185,7 @@ class Pairs:
             if isinstance(facts, AssistantFacts):
                 item = self._known.get(head)
                 self._caller, self._sure = head, item is not None
-                if item is not None and facts.stop_reason not in _DROPPED:
+                if item is not None and facts.stop_reason not in BROKEN_OFF:
                     self._waiting.update(item.calls)
 
     def end(self) -> list[tuple[Head, int, str, str]]:

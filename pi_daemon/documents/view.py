@@ -143,7 +143,7 @@ class View:
 
     async def items(self, heads: Sequence[Head]) -> dict[Head, Item]:
         """Of these entries, read where that is still to be done. Raises StorageFailed."""
-        known = self._items
+        known, instance_id = self._items, self.instance_id
         missing = [head for head in heads if head not in known]
         start = 0
         while start < len(missing):
@@ -152,7 +152,7 @@ class View:
                 size += missing[end].length
                 end += 1
             part = missing[start:end]
-            lines = await self.session.lines(part)
+            lines = await self.session.lines(part, of=instance_id)
             made = await offload(size, partial(_items, part, lines))
             known.update(zip(part, made, strict=True))
             start = end

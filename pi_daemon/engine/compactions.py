@@ -32,7 +32,6 @@ from pi_daemon.engine.operations import Durability
 from pi_daemon.engine.options import SettingsSource
 from pi_daemon.engine.questioned import Verdict, questioned
 from pi_daemon.engine.reading import size
-from pi_daemon.engine.staging import Staging
 from pi_daemon.engine.summaries import EMBEDDED, Summarizers
 from pi_daemon.session.dates import duration
 from pi_daemon.session.draft import Draft
@@ -193,7 +192,7 @@ class Compactions:
         session.check_writable(origin)
         with self.alone(session, origin):
             if wanted.open_calls == "refuse":  # now, and not when a summary was paid for
-                await check_answered(Staging(session.tree, session.leaf_id, session.environment), session)
+                await check_answered(session.staging(), session)
             settings = await self.settings(session, wanted.numbers)
             instance_id = session.instance_id
             plan = await planning.plan(session, settings)

@@ -18,7 +18,15 @@ from pi_daemon.engine.staging import Staging
 from pi_daemon.session.dates import to_ms
 from pi_daemon.session.draft import Draft
 from pi_daemon.session.errors import CallOpen, Superseded
-from pi_daemon.session.head import AssistantFacts, CompactionFacts, EditFacts, Head, ShellFacts, ToolResultFacts
+from pi_daemon.session.head import (
+    BROKEN_OFF,
+    AssistantFacts,
+    CompactionFacts,
+    EditFacts,
+    Head,
+    ShellFacts,
+    ToolResultFacts,
+)
 from pi_daemon.session.pairing import Call, calls
 from pi_daemon.session.rawjson import members
 from pi_daemon.session.view import one_line
@@ -74,10 +82,6 @@ class Land(Operation):
 GIVEN_UP_MS = 60 * 60 * 1000
 """A call without a result for so long belongs to an agent that is gone. Without a limit, a session that was left in the
 middle of a turn could never be compacted."""
-
-
-BROKEN_OFF = frozenset({"aborted", "error"})
-"""Stop reasons of answers whose calls are not run (pi 1.6.0 leaves the answer out of requests)."""
 
 
 class OpenCalls(Struct, frozen=True):

@@ -129,9 +129,13 @@ class LiveSession(Shown):
         self._writing = False
         self._writer = None
 
+    def staging(self) -> Staging:
+        """Of the session as it is now, with nothing staged."""
+        return Staging(self.tree, self.leaf_id, self.environment)
+
     async def _run(self, batch: Sequence[Operation], *, leased: bool = False) -> None:
         await self._look()
-        staging = Staging(self.tree, self.leaf_id, self.environment)
+        staging = self.staging()
         accepted: list[Operation] = []
         for operation in batch:
             mark = staging.mark()

@@ -39,11 +39,12 @@ async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = Fals
     at_leaf = leaf_id == session.leaf_id
     trail = session.trail if at_leaf else Trail(session.tree.path(leaf_id))
     path, selection = list(trail.path), trail.selection()
-    known = session.meter.at(leaf_id) if at_leaf else None
+    meter, instance_id = session.meter, session.instance_id  # those of the file as it is now
+    known = meter.at(leaf_id) if at_leaf else None
     if not at_leaf or fix or known is None:
         kept = KeptContext(trail, trail.turn)
     else:
-        kept = session.contexts.take(session.instance_id, llm, trail)
+        kept = session.contexts.take(instance_id, llm, trail)
     wanted = structs.replace(selection, sources=selection.sources[kept.count :])
     starts = message_starts(wanted)
     lines = await session.lines(wanted.heads(), starts)
@@ -59,10 +60,10 @@ async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = Fals
         return made, tokens, found if fix else made.problems
 
     made, tokens, found = await offload(sum(map(len, lines)), make)
-    if at_leaf and not fix:
-        session.contexts.put(session.instance_id, llm, made)
+    if at_leaf and not fix and session.instance_id == instance_id:
+        session.contexts.put(instance_id, llm, made)
         if session.leaf_id == leaf_id and known is None:
-            session.meter.set(leaf_id, tokens, folded=measure(path, selection).folded)
+            meter.set(leaf_id, tokens, folded=measure(path, selection).folded)
     return Context(
         made.joined,
         made.sources,
@@ -76,15 +77,15 @@ async def context(session: LiveSession, leaf_id: str | None, *, llm: bool = Fals
 
 async def size(session: LiveSession) -> int:
     """The tokens of the context at the session's leaf; from the meter, where it knows. Raises StorageFailed."""
-    leaf_id = session.leaf_id
-    known = session.meter.at(leaf_id)
+    leaf_id, meter = session.leaf_id, session.meter  # of the file as it is now: another one has another meter
+    known = meter.at(leaf_id)
     if known is not None:
         return known
     found = measure(session.trail.path, session.trail.selection())
     lines = await session.lines(found.selection.heads())
     tokens = await offload(sum(map(len, lines)), lambda: found.tokens(project(found.selection, lines)))
     if session.leaf_id == leaf_id:
-        session.meter.set(leaf_id, tokens, folded=found.folded)
+        meter.set(leaf_id, tokens, folded=found.folded)
     return tokens
 
 

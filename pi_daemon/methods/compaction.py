@@ -11,7 +11,6 @@ from pi_daemon.engine import planning
 from pi_daemon.engine.compactions import Wanted, order_for
 from pi_daemon.engine.landing import open_calls
 from pi_daemon.engine.live import LiveSession
-from pi_daemon.engine.staging import Staging
 from pi_daemon.methods import wire
 from pi_daemon.methods.shared import Shared
 from pi_daemon.methods.summarizer import wire_request
@@ -74,7 +73,7 @@ async def plan(shared: Shared, call: Call, params: c.CompactionPlanParams) -> c.
 
 
 async def _open_calls(session: LiveSession) -> list[c.OpenCall]:
-    found = await open_calls(Staging(session.tree, session.leaf_id, session.environment), session)
+    found = await open_calls(session.staging(), session)
     return convert(found.told(), list[c.OpenCall]) if found is not None else []
 
 

@@ -9,7 +9,6 @@ from pi_daemon.engine.branching import branch_summary
 from pi_daemon.engine.compactions import Wanted
 from pi_daemon.engine.live import LiveSession
 from pi_daemon.engine.operations import MoveLeaf, Outcome
-from pi_daemon.engine.staging import Staging
 from pi_daemon.methods.shared import Shared
 from pi_daemon.rpc.call import Call
 from pi_daemon.rpc.types import entries as e
@@ -45,7 +44,7 @@ async def _move_with_summary(shared: Shared, call: Call, params: e.MoveLeafParam
     """The leaf that is summarized is the one that is left: where it moves meanwhile, nothing is written."""
     move = _move(shared, call, params)
     left, instance_id = session.leaf_id, session.instance_id
-    target_id = move.target(Staging(session.tree, left, session.environment))
+    target_id = move.target(session.staging())
     wanted = Wanted(
         instructions=None if params.instructions is UNSET else params.instructions,
         summary=None if params.summary is UNSET else params.summary,

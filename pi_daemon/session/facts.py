@@ -12,6 +12,7 @@ from sys import intern
 from typing import Any
 
 from pi_daemon.session.head import (
+    BROKEN_OFF,
     AssistantFacts,
     BranchSummaryFacts,
     CompactionFacts,
@@ -28,9 +29,6 @@ from pi_daemon.session.head import (
 from pi_daemon.session.rawjson import JS_SPACE
 
 Json = dict[str, Any]
-
-NO_USAGE = ("aborted", "error")
-"""Stop reasons of an answer whose usage is not the size of its context (pi 1.6.0)."""
 
 MAX_USAGE = 2.0**53
 """Beyond it a double doesn't count whole tokens any more."""
@@ -90,7 +88,7 @@ def _message(entry: Json) -> Facts | None:
             stop = _name(message, "stopReason")
             usage = message.get("usage")
             tokens = 0.0
-            if isinstance(usage, dict) and stop not in NO_USAGE:
+            if isinstance(usage, dict) and stop not in BROKEN_OFF:
                 parts = [_number(usage, part, math.nan) for part in ("input", "output", "cacheRead", "cacheWrite")]
                 tokens = context_tokens(_number(usage, "totalTokens", 0), *parts)
             return AssistantFacts(

@@ -11,6 +11,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+BROKEN_OFF = ("aborted", "error")
+"""Stop reasons of answers that aren't whole (pi 1.6.0): their usage isn't the size of their context, they are left out
+of requests, and their calls aren't run."""
+
 IN_MEMORY = -1
 """`Head.offset` of a line that isn't in the file (not written yet, or a session that never is)."""
 

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from pi_daemon.session.facts import MAX_USAGE, NO_USAGE
-from pi_daemon.session.head import AssistantFacts, Facts, MessageFacts, ShellFacts, ToolResultFacts
+from pi_daemon.session.facts import MAX_USAGE
+from pi_daemon.session.head import BROKEN_OFF, AssistantFacts, Facts, MessageFacts, ShellFacts, ToolResultFacts
 from pi_daemon.session.rawjson import JS_SPACE
 
 _NULL = Raw(b"null")
@@ -111,7 +111,7 @@ def _assistant(message: _Assistant) -> AssistantFacts | None:
     stop = message.stopReason
     usage = message.usage
     tokens = 0.0
-    if usage is not None and stop not in NO_USAGE:
+    if usage is not None and stop not in BROKEN_OFF:
         tokens = usage.totalTokens or 0.0
         if not 0 < tokens <= MAX_USAGE:
             return None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from pi_daemon.session.facts import Json
-from pi_daemon.session.head import AssistantFacts, Head
+from pi_daemon.session.head import BROKEN_OFF, AssistantFacts, Head
 from pi_daemon.session.rawjson import loads
 
 _BILLED = frozenset({"usage", "compaction", "branch_summary"})
@@ -69,7 +69,7 @@ def measure(head: Head, line: bytes) -> Measure:
     ]
     facts = head.facts
     stop = facts.stop_reason if isinstance(facts, AssistantFacts) else None
-    failure = stop if stop in ("error", "aborted") else None
+    failure = stop if stop in BROKEN_OFF else None
     model = _model(holder)
     return Measure(role, calls, failure, usage, model, _reply(holder, model, usage))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from pi_daemon.session.glance import Json, glance_at
-from pi_daemon.session.head import AssistantFacts, Head
+from pi_daemon.session.head import BROKEN_OFF, AssistantFacts, Head
 from pi_daemon.session.rawjson import loads
 from pi_daemon.session.tree import SessionTree
 
@@ -159,7 +159,7 @@ def _about_message(message: Json) -> str:
             calls = [
                 call_text(block) for block in blocks if isinstance(block, dict) and block.get("type") == "toolCall"
             ]
-            stopped = f"({message['stopReason']})" if message.get("stopReason") in ("aborted", "error") else ""
+            stopped = f"({message['stopReason']})" if message.get("stopReason") in BROKEN_OFF else ""
             return ", ".join(calls) or _string(message, "errorMessage") or stopped
         case "toolResult":
             return f"{_string(message, 'toolName')}: {text or _images(content)}"

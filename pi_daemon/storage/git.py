@@ -7,11 +7,12 @@ import asyncio
 import contextlib
 import os
 import re
-import signal
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
+
+from pi_daemon.storage.processes import end
 
 SECONDS = 10.0
 """One git command may take so long: a status of a million files on a cold disk does not end within it, and who asks
@@ -193,7 +194,7 @@ async def _run(
     except TimeoutError:
         raise GitTrouble("timeout") from None
     finally:
-        await _end(process, said, giving)
+        await end(process, said, giving)
     if code == 0 or (fails and code == 1):
         return output, True
     if _UNTRUSTED.search(errors):
@@ -218,15 +219,3 @@ async def _output(stream: asyncio.StreamReader | None) -> tuple[bytes, bool]:
         pieces.append(piece)
         size += len(piece)
     return b"".join(pieces), size <= OUTPUT
-
-
-async def _end(process: asyncio.subprocess.Process, *reading: asyncio.Future[Any]) -> None:
-    """Whatever has become of it."""
-    for one in reading:
-        one.cancel()
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    # While a pipe is open that nobody reads, asyncio doesn't notice the end of a process.
-    process._transport.close()  # type: ignore[attr-defined]
-    await asyncio.shield(asyncio.gather(process.wait(), *reading, return_exceptions=True))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pi_daemon.engine import explaining, pages, shown
+from pi_daemon.engine import explaining, pages, reading, shown
 from pi_daemon.engine import hub as hubs
 from pi_daemon.engine.hub import Hub
 from pi_daemon.engine.live import LiveSession
@@ -339,5 +339,37 @@ def test_what_is_put_together_in_a_thread_is_of_one_revision(
                 assert [row.why.reason for row in page.rows] == ["asStored", "asStored"]
                 assert (page.revision, page.leaf_id) == (revision, leaf_id)
             assert told == [head.id for head in first]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("what", ["context", "size"])
+def test_what_was_counted_of_a_file_is_not_taken_for_its_successor(
+    world: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    async def main() -> None:
+        async with world.hub() as hub:
+            session = await hub.create(world.header(), persist="immediate")
+            await append(session, user("a" * 900), user("b" * 400))
+            (path,) = world.sessions.glob("*.jsonl")
+            session.meter.tokens = None  # as after a move
+            before = session.instance_id
+
+            async def meanwhile(size: int, work: Callable[[], Any]) -> Any:
+                made = work()
+                if session.instance_id == before:
+                    staged = path.with_suffix(".staged")
+                    staged.write_text(path.read_text().replace("a" * 900, "c" * 100))
+                    staged.replace(path)
+                    await session.look()
+                return made
+
+            monkeypatch.setattr(reading, "offload", meanwhile)
+            counted = reading.size(session) if what == "size" else reading.context(session, session.leaf_id)
+            await counted
+            assert session.instance_id != before
+            assert await reading.size(session) == 25 + 100
+            context = await reading.context(session, session.leaf_id)
+            assert context.tokens == 25 + 100 and b"c" * 100 in context.messages
 
     asyncio.run(main())

@@ -1159,8 +1159,8 @@ class CompactionPlanResult(TypedDict):
     `readFiles`: files that were read, and not modified.
     `modifiedFiles`: files that were modified.
     `summarizer`: which summarizer would be asked; null: none is there.
-    `openCalls`: tool calls at the leaf that have no result yet, and aren't an hour old: a compaction waits for
-    them.
+    `openCalls`: tool calls at the leaf that a compaction waits for: without a result, less than an hour old,
+    and of an answer that was neither broken off nor edited since.
     `requests`: what a model would be asked, one after the other.
     `revision`: the revision that this shows.
     """

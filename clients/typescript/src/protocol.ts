@@ -995,7 +995,10 @@ export interface CompactionPlanResult {
   modifiedFiles: string[];
   /** which summarizer would be asked; null: none is there. */
   summarizer: string | null;
-  /** tool calls at the leaf that have no result yet, and aren't an hour old: a compaction waits for them. */
+  /**
+   * tool calls at the leaf that a compaction waits for: without a result, less than an hour old, and of an answer
+   * that was neither broken off nor edited since.
+   */
   openCalls: OpenCall[];
   /** what a model would be asked, one after the other. */
   requests?: SummarizeParams[];

@@ -16,7 +16,7 @@ from pi_daemon.compaction.shown.places import resolve
 from pi_daemon.compaction.shown.repository import GitShown
 from pi_daemon.compaction.shown.tools import change, look
 from pi_daemon.session.dates import to_ms
-from pi_daemon.session.head import AssistantFacts, Head
+from pi_daemon.session.head import BROKEN_OFF, AssistantFacts, Head
 
 COMMAND = 2_000
 """Characters of a shell command that are kept, to look for names of files in it."""
@@ -32,7 +32,6 @@ _LOOKS = re.compile(
     r"\s*(?:cat|head|tail|less|more|grep|rg|ls|wc|diff|cmp|file|stat|test|\[|echo|find|sed\s+-n|cd|mkdir"
     r"|git\s+(?:add|commit|diff|log|show|status|blame|grep))\b"
 )
-_CUT_OFF = ("error", "aborted")
 
 
 class Open(Struct):
@@ -116,7 +115,7 @@ class Evidence:
 
     def _answer(self, head: Head, line: bytes) -> None:
         facts = head.facts
-        cut_off = isinstance(facts, AssistantFacts) and facts.stop_reason in _CUT_OFF
+        cut_off = isinstance(facts, AssistantFacts) and facts.stop_reason in BROKEN_OFF
         if not lines.may_call(line):
             return
         for call_id, name, arguments in calls(lines.message_of(line)):

@@ -17,6 +17,7 @@ from pi_daemon.daemon.desk import frames
 from pi_daemon.engine.desks import Desk, in_threads
 from pi_daemon.engine.offload import offload
 from pi_daemon.session.errors import SummarizerFailed
+from pi_daemon.storage.processes import end
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ class Desks:
                 await desk.open(order)
                 yield desk
             finally:
-                await _end(process)
+                await end(process)
 
 
 class _Desk:
@@ -121,13 +122,3 @@ async def _start(command: Sequence[str]) -> Process:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))},
         start_new_session=True,
     )
-
-
-async def _end(process: Process) -> None:
-    """Whatever it is doing: nobody wants it any more."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-    # While a pipe is open that nobody reads, asyncio doesn't notice the end of a process.
-    process._transport.close()  # type: ignore[attr-defined]
-    await asyncio.shield(process.wait())

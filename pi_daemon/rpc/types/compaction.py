@@ -95,7 +95,8 @@ class CompactionPlanResult(Wire, kw_only=True):
     `read_files`: files that were read, and not modified.
     `modified_files`: files that were modified.
     `summarizer`: which summarizer would be asked; null: none is there.
-    `open_calls`: tool calls at the leaf that have no result yet, and aren't an hour old: a compaction waits for them.
+    `open_calls`: tool calls at the leaf that a compaction waits for: without a result, less than an hour old, and of an
+        answer that was neither broken off nor edited since.
     `requests`: what a model would be asked, one after the other.
     `revision`: the revision that this shows.
     """
